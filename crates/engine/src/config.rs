@@ -135,7 +135,7 @@ impl EngineConfig {
             clock,
             run_time: job.end.runtime.map(|time| time.saturating_add(job.end.ramp_time)),
             end: EndSignal::default(),
-            engine: job.engine.clone(),
+            engine: job.engine.of_instance(job.identity.index),
         }
     }
 

@@ -120,7 +120,7 @@ fn heat(latencies: &IntervalLatency) -> [u8; BANDS] {
 pub fn band_start(band: usize) -> Nanos {
     match band {
         0 => Nanos::ZERO,
-        _ => Nanos((SUBS as u64) << (band - 1).min(40)),
+        _ => Nanos((SUBS as u64) << (band - 1).min(57)),
     }
 }
 

@@ -189,7 +189,8 @@ fn nothing_to_report() {
 #[test]
 fn jobs_that_did_nothing() {
     let dirs = vec![idle(DirKind::Read), idle(DirKind::Write), idle(DirKind::Trim)];
-    let jobs = vec![JobReport { dirs, issued: [0; 4], error: None, ..job() }];
+    let runtime = Nanos::ZERO;
+    let jobs = vec![JobReport { dirs, issued: [0; 4], error: None, runtime, ..job() }];
     let groups = fiord_stat::job::groups(&jobs);
     let report = Report { jobs, groups, ..Report::default() };
     assert_eq!(
@@ -200,6 +201,11 @@ fn jobs_that_did_nothing() {
     let of = |key: &str| text.contains(&format!("\"{key}\""));
     assert!(!of("latency_depth") && !of("latency_target") && !of("latency_window_us"), "{text}");
     assert!(of("latency_ms") && of("total_err") && of("desc"), "{text}");
+    // A job that ran without I/O (`ioengine=cpuio`, a rate below one I/O) has them.
+    let mut report = report;
+    report.jobs[0].runtime = Nanos::from_secs(1);
+    let text = written(|o| fiord_report::json(&report, o));
+    assert!(text.contains("\"latency_depth\" : 4") && text.contains("\"latency_window_us\""));
 }
 
 /// fio 3.42: `total_ios` counts what was issued; bytes and latencies are of what ended well.

@@ -59,6 +59,7 @@ pub(crate) fn data(
     if let Some(worker) = worker {
         data.recorder = worker.recorder.clone();
         data.samples.clone_from(&worker.samples);
+        data.windows.clone_from(&worker.windows);
         data.shares = worker.shares;
         data.delays = worker.delays;
         data.latency_depth = worker.depth_found.unwrap_or(data.latency_depth);
@@ -185,7 +186,6 @@ fn blank(context: &ReportContext<'_>, index: usize, facts: &JobFacts<'_>) -> Job
         failed: facts.error.is_some(),
         eta: facts.eta_s.map(Nanos::from_secs),
         elapsed: Nanos::from_secs(context.elapsed.as_secs() + 1),
-        windows: facts.watch.windows(),
         virtual_time: job.engine.def().virtual_time && !job.engine.is_real_time(),
         latency_depth: job.depth.depth,
         steady_state: facts.steady.map(SteadyMember::report),

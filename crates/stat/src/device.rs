@@ -14,6 +14,9 @@ pub struct DeviceView {
     pub seconds: f64,
     /// Reads, writes and discards as they reached the device.
     pub dirs: PerDir<DeviceDir>,
+    /// Time in which jobs on the device did I/O in each direction, ramps included, seconds; 0 if it is not known.
+    #[serde(default)]
+    pub dir_seconds: PerDir<f64>,
     /// Cache flushes.
     pub flushes: u64,
     /// Mean number of I/Os in the device and its queue.

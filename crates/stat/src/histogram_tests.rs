@@ -31,7 +31,7 @@ fn every_bucket_starts_where_the_last_one_ended() {
         }
     }
     assert_eq!(bucket_of(u64::MAX), BUCKETS - 1);
-    assert_eq!(bucket_of(u64::MAX >> 20), BUCKETS - 1);
+    assert_eq!(bucket_of(u64::MAX >> 14), BUCKETS - 1);
 }
 
 use proptest::prelude::*;
@@ -157,4 +157,22 @@ fn the_difference_of_two_states_is_what_was_recorded_between_them() {
     assert_eq!(now.since(&Histogram::new()), now);
     // The counts were cleared after `now`.
     assert_eq!(between.since(&now), between);
+}
+
+#[test]
+fn latencies_of_hours_have_percentiles_between_the_smallest_and_the_largest() {
+    for seconds in [17, 18, 20, 60, 3600, 86_400] {
+        let mut histogram = Histogram::new();
+        let (min, max) = (Nanos::from_secs(seconds), Nanos::from_secs(seconds * 2));
+        histogram.record(min);
+        histogram.record(max);
+        let found = histogram.percentiles(&[1.0, 100.0]);
+        for ((_, found), true_value) in found.iter().zip([min, max]) {
+            let off = found.abs_diff(true_value).0 as f64 / true_value.as_f64();
+            assert!(off < 1.0 / 128.0, "{found:?} for {true_value:?}");
+        }
+        let (from, to) = histogram.last_bucket().unwrap();
+        assert!(from <= max && max <= to && to.0 - from.0 <= max.0 / 64, "{from:?} {to:?}");
+    }
+    assert_eq!(Histogram::new().last_bucket(), None);
 }

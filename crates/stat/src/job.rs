@@ -215,13 +215,17 @@ fn is_false(flag: &bool) -> bool {
 
 impl JobData {
     /// Merges another job of the same entry. Adds up counts; keeps the longest run time of each direction, the first
-    /// error, name, description and number style; takes the other settings from `other`.
+    /// error, name, description and number style, and the options that both have; takes the other settings from `other`.
     pub fn merge(&mut self, other: &JobData) {
         self.merge_priorities(other);
         let name = std::mem::take(&mut self.settings.name);
         let description = self.settings.description.take();
+        // The entry shows the options that all of its jobs share.
+        let mut options = std::mem::take(&mut self.settings.options);
+        options.retain(|option| other.settings.options.contains(option));
         self.settings = JobSettings {
             name,
+            options,
             description: description.or_else(|| other.settings.description.clone()),
             style: self.settings.style,
             continue_on_error: self.settings.continue_on_error || other.settings.continue_on_error,

@@ -59,13 +59,11 @@ fn groups_become_one_entry() {
     jobs[1].error = Some(Errno::EIO);
     jobs[1].error_site = Some(("/x".into(), "read".into()));
     jobs[0].settings.description = Some("first".into());
-    jobs[1].settings.options = vec![("rw".into(), "read".into())];
     let (entries, groups) = assemble(jobs, &text);
     assert_eq!((entries.len(), groups.len()), (2, 2));
     let entry = &entries[0];
     assert_eq!((entry.name.as_str(), entry.members), ("a", 2));
     assert_eq!(entry.description.as_deref(), Some("first"));
-    assert_eq!(entry.options.len(), 1);
     assert_eq!(
         (entry.error, entry.error_text.as_str()),
         (Some(Errno::EIO), "file:/x, func=read, error=error 5")
@@ -236,4 +234,24 @@ fn a_reset_keeps_what_the_device_has_counted() {
         assert_eq!((kept.failed_bytes, recorder.ramp.syncs.0), (Bytes(512 * round), 3 * round));
         assert_eq!((recorder.dirs[Dir::Write].ios, recorder.sync_issued), (0, 0));
     }
+}
+
+#[test]
+fn a_merged_entry_has_the_options_that_all_of_its_jobs_share() {
+    let options = |list: &[(&str, &str)]| -> Vec<(String, String)> {
+        list.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    };
+    let with = |name: &str, list| {
+        let mut job = job(name, 0, true, 4, 10);
+        job.settings.options = options(list);
+        job
+    };
+    let jobs = vec![
+        with("a", &[("rw", "read"), ("bs", "4k"), ("size", "1m")]),
+        with("b", &[("rw", "write"), ("bs", "4k"), ("size", "1m"), ("iodepth", "4")]),
+        with("c", &[("bs", "4k"), ("size", "2m")]),
+    ];
+    let (entries, _) = assemble(jobs, &text);
+    assert_eq!((entries.len(), entries[0].name.as_str()), (1, "a"));
+    assert_eq!(entries[0].options, options(&[("bs", "4k")]));
 }

@@ -215,7 +215,12 @@ impl IntervalLatency {
     /// The latencies in a histogram.
     #[must_use]
     pub fn of(histogram: Histogram) -> Self {
-        let percentiles = histogram.percentiles(&PROGRESS_PERCENTILES);
+        let mut percentiles = histogram.percentiles(&PROGRESS_PERCENTILES);
+        // The largest latency is at most the upper end of its bucket.
+        if let (Some((_, last)), Some((_, to))) = (percentiles.last_mut(), histogram.last_bucket())
+        {
+            *last = to;
+        }
         IntervalLatency { n: histogram.count(), percentiles, histogram }
     }
 }

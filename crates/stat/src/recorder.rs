@@ -150,6 +150,10 @@ pub struct Recorder {
     /// The requested measurements, a set of [`axes`]. [`Recorder::complete`] obeys it when called with
     /// [`axes::DYNAMIC`].
     pub axes: u32,
+    /// Measurements that the job did not ask for, and that its loop takes so that series and charts have latencies.
+    /// [`Recorder::keep_asked`] drops them.
+    #[serde(skip)]
+    pub unasked: u32,
     /// Submission takes no separate time, so [`Recorder::finish`] copies the completion latency to the total
     /// latency. The worker sets this for an engine that completes in `queue` if `LAT` is requested without its
     /// histogram.
@@ -270,7 +274,7 @@ impl Recorder {
     /// Counts the latency of one completed I/O by its priority: 0 is the job's own, n is the n-th of the
     /// others. Uses the total latency if it has percentiles, else the completion latency.
     pub fn prioritized(&mut self, dir: Dir, priority: u8, times: Times) {
-        let latency = match self.axes {
+        let latency = match self.axes & !self.unasked {
             a if a & axes::LAT_HIST != 0 => times.lat,
             a if a & axes::CLAT != 0 => times.clat,
             _ => return,
@@ -345,7 +349,7 @@ impl Recorder {
             dirs: PerDir::from_fn(|dir| self.dirs[dir].in_ramp()),
             syncs: SyncCount(self.sync_issued),
         });
-        let (axes, lat_is_clat) = (self.axes, self.lat_is_clat);
+        let (axes, unasked, lat_is_clat) = (self.axes, self.unasked, self.lat_is_clat);
         let mut dirs = std::mem::take(&mut self.dirs);
         let slices = self.slices.take();
         let mut sync_hist = std::mem::take(&mut self.sync_hist);
@@ -364,18 +368,27 @@ impl Recorder {
             priorities: d.priorities,
             ..DirRecorder::default()
         });
-        *self =
-            Recorder { axes, lat_is_clat, dirs, sync_hist, slices, ramp, ..Recorder::default() };
+        *self = Recorder {
+            axes,
+            unasked,
+            lat_is_clat,
+            dirs,
+            sync_hist,
+            slices,
+            ramp,
+            ..Recorder::default()
+        };
     }
     /// Clears the latencies that [`Recorder::axes`] does not name. A loop that records all of them is faster than
     /// one that decides at each I/O. Fills in total latencies that equal the completion latencies before it clears these.
     pub fn keep_asked(&mut self) {
         self.fill_in_total_latencies();
+        self.axes &= !std::mem::take(&mut self.unasked);
         let lat_is_clat = std::mem::take(&mut self.lat_is_clat);
         let without = |axis: u32| self.axes & axis == 0;
         let no_lat = without(axes::LAT) && !lat_is_clat;
         let summaries = [without(axes::SLAT), without(axes::CLAT), no_lat];
-        let histogram = without(axes::CLAT_HIST);
+        let histograms = [without(axes::CLAT_HIST), without(axes::LAT_HIST)];
         for d in self.dirs.values_mut() {
             for (summary, forget) in
                 [&mut d.slat, &mut d.clat, &mut d.lat].into_iter().zip(summaries)
@@ -384,10 +397,21 @@ impl Recorder {
                     *summary = Summary::default();
                 }
             }
-            if histogram {
-                d.clat_hist.clear();
+            for (histogram, forget) in
+                [&mut d.clat_hist, &mut d.lat_hist].into_iter().zip(histograms)
+            {
+                if forget {
+                    histogram.clear();
+                }
             }
         }
+    }
+    /// Whether [`Recorder::keep_asked`] drops all histograms of completed I/Os.
+    #[must_use]
+    pub fn drops_histograms(&self) -> bool {
+        let kept = self.axes & !self.unasked & (axes::CLAT_HIST | axes::LAT_HIST);
+        let has = |d: &DirRecorder| !d.clat_hist.is_empty() || !d.lat_hist.is_empty();
+        kept == 0 && self.dirs.values().any(has)
     }
     /// Ends recording: merges priorities that are listed twice, and fills in total latencies that equal the
     /// completion latencies. May be called more than once.

@@ -12,6 +12,7 @@ mod clock;
 mod faults;
 pub mod options;
 pub mod random;
+mod record;
 mod store;
 
 use std::cell::RefCell;
@@ -34,6 +35,7 @@ use crate::{
 use faults::Injector;
 use options::FaultOn;
 use random::Random;
+use record::DeviceRecord;
 
 /// Torn and short transfers are whole sectors of this many bytes.
 const SECTOR: u64 = 512;
@@ -83,6 +85,7 @@ pub struct Sim {
     /// Number of ops submitted so far.
     count: u64,
     trace: Option<Trace>,
+    record: Option<Box<DeviceRecord>>,
 }
 
 impl Sim {
@@ -104,9 +107,15 @@ impl Sim {
     /// The buffers cannot be allocated.
     pub fn with_options(config: &EngineConfig, options: SimOptions) -> Result<Self, EngineError> {
         let slots = config.slots as usize;
+        let clock = SimClock::new(options.real_time.then_some(config.clock));
+        let record = options
+            .record
+            .as_ref()
+            .map(|path| DeviceRecord::create(path, slots, clock.start()).map(Box::new));
         Ok(Sim {
             buffers: Buffers::new(config)?,
-            clock: SimClock::new(options.real_time.then_some(config.clock)),
+            clock,
+            record: record.transpose()?,
             random: Random::new(options.seed),
             disks: disks(config, &options),
             injector: Injector::new(&options),
@@ -268,6 +277,10 @@ impl Sim {
     fn submit(&mut self) -> u32 {
         let mut queued = std::mem::take(&mut self.queued);
         let count = queued.len() as u32;
+        let began = self.clock.now();
+        if let Some(record) = self.record.as_mut().filter(|_| count > 0) {
+            record.submits();
+        }
         for (mut slot, op) in queued.drain(..) {
             self.clock.pass(self.options.submit_cost.0);
             self.count += 1;
@@ -280,6 +293,9 @@ impl Sim {
             if let Some(trace) = &self.trace {
                 let access = DeviceAccess { slot: slot.index(), op, submitted, ended, outcome };
                 trace.borrow_mut().push(access);
+            }
+            if let Some(record) = &mut self.record {
+                record.submitted(slot.index(), began, ended);
             }
             self.in_flight.push(Reverse((ended, self.count, slot.index())));
             let index = slot.index() as usize;
@@ -333,6 +349,9 @@ impl Engine for Sim {
         if carries && self.buffers.span(&slot, op.at, op.len).is_none() {
             return Queued::Done(slot, Outcome::err(Errno::EINVAL));
         }
+        if let Some(record) = &mut self.record {
+            record.queued(slot.index(), op, self.clock.now());
+        }
         self.queued.push((slot, *op));
         Queued::Pending
     }
@@ -359,6 +378,9 @@ impl Engine for Sim {
             }
             self.in_flight.pop();
             if let Some((slot, outcome)) = self.ends[slot as usize].take() {
+                if let Some(record) = &mut self.record {
+                    record.reaps(slot.index(), outcome);
+                }
                 done.push(slot, outcome);
             }
             taken += 1;
@@ -367,7 +389,14 @@ impl Engine for Sim {
         if taken == 0 && want.min == 0 {
             self.clock.pass(POLL_COST);
         }
+        if let Some(record) = &mut self.record {
+            record.reaped(self.clock.now());
+        }
         Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), EngineError> {
+        self.record.take().map_or(Ok(()), |record| record.close())
     }
 }
 

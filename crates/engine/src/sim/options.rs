@@ -3,6 +3,8 @@
 //! Times have a unit (`ns`, `us`, `ms`, `s`, `m`); a number without a unit is in microseconds.
 //! Sizes may end in `k`, `m`, `g` or `t` (powers of 1024).
 
+use std::path::PathBuf;
+
 use fiord_plan::{FaultEffect, FaultTrigger, SimCrash, SimFault, SimPlan};
 use fiord_types::{Bytes, Errno, Nanos, sort};
 
@@ -42,6 +44,8 @@ pub struct SimOptions {
     pub store: bool,
     /// `sim_real_time`: the device runs on real time.
     pub real_time: bool,
+    /// `sim_record`: the file that lists all ops with their times.
+    pub record: Option<PathBuf>,
 }
 
 /// A fault that the options demand.
@@ -79,6 +83,7 @@ impl Default for SimOptions {
             complete_cost: Nanos::ZERO,
             store: false,
             real_time: false,
+            record: None,
         }
     }
 }
@@ -155,6 +160,7 @@ impl SimOptions {
             "sim_submit_cost" => self.submit_cost = Nanos(time(name, text)?),
             "sim_complete_cost" => self.complete_cost = Nanos(time(name, text)?),
             "sim_store" => self.store = number(name, text)? != 0,
+            "sim_record" => self.record = Some(PathBuf::from(text)),
             "sim_real_time" => self.real_time = number(name, text)? != 0,
             other => return Ok(Some(other)),
         }

@@ -20,14 +20,14 @@ use fiord_stat::progress::JobPhase;
 use fiord_stat::report::Report;
 use fiord_stat::snapshot::{JobCounts, JobSnapshot, RunSnapshot};
 use fiord_stat::summary::Summary;
-use fiord_types::{Bytes, Dir, JobIndex, Nanos, sort};
+use fiord_types::{Bytes, Dir, JobIndex, Nanos, PerDir, sort};
 
 pub use text::{header, line};
 
 use self::windows::SampledJob;
 use crate::metrics::phase_word;
 
-/// Percentages of the percentiles in a row. The last one is the largest latency.
+/// Percentages of the percentiles in a row. The last one is the largest latency, see [`largest`].
 pub const SERIES_PERCENTILES: [f64; 7] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 100.0];
 
 /// What a column is for. It decides how the line protocol of InfluxDB writes it.
@@ -222,6 +222,7 @@ impl SeriesRecorder {
                     index: JobIndex::at(index),
                     samples: &job.samples,
                     failed: job.phase == JobPhase::Failed,
+                    largest: PerDir::from_fn(|dir| largest_known(job, dir)),
                 };
                 for dir in job.dirs() {
                     windows::rows(&sampled, dir, begin, self.interval, &mut rows);
@@ -279,7 +280,12 @@ pub fn of_report(report: &Report, interval: Nanos) -> Vec<SeriesRow<'_>> {
             start => start.saturating_sub(samples.begin()),
         };
         let index = JobIndex::at(index);
-        let sampled = SampledJob { host: "", name: &job.name, index, samples, failed: job.failed };
+        let largest = PerDir::from_fn(|dir| {
+            let row = job.dirs.iter().find(|row| row.kind == dir.into());
+            row.map_or(Nanos::ZERO, |row| if row.clat.n > 0 { row.clat.max } else { row.lat.max })
+        });
+        let sampled =
+            SampledJob { host: "", name: &job.name, index, samples, failed: job.failed, largest };
         for dir in Dir::ALL.into_iter().filter(|dir| !samples.dir(*dir).is_empty()) {
             windows::rows(&sampled, dir, begin, interval, &mut rows);
         }
@@ -303,7 +309,7 @@ fn grown(job: &JobSnapshot, before: &LastJob, dir: Dir) -> (u64, Bytes, RowLaten
     let (now, then) = (&job.counts.latencies[dir], &before.counts.latencies[dir]);
     let latencies = RowLatencies {
         mean: mean_since(&now.summary, &then.summary),
-        percentiles: percentiles(&now.histogram.since(&then.histogram)),
+        percentiles: percentiles(&now.histogram.since(&then.histogram), largest_known(job, dir)),
         in_flight: mean_since(&now.in_flight, &then.in_flight),
     };
     (ios, bytes, latencies)
@@ -318,8 +324,26 @@ fn mean_since(now: &Summary, then: &Summary) -> Option<f64> {
     (n > 0).then(|| sum as f64 / n as f64)
 }
 
-fn percentiles(histogram: &Histogram) -> Vec<Nanos> {
-    histogram.percentiles(&SERIES_PERCENTILES).into_iter().map(|(_, ns)| ns).collect()
+/// The largest latency of a job so far.
+fn largest_known(job: &JobSnapshot, dir: Dir) -> Nanos {
+    Nanos(job.counts.latencies[dir].summary.max())
+}
+
+/// `known`: the largest latency of the job.
+fn percentiles(histogram: &Histogram, known: Nanos) -> Vec<Nanos> {
+    let found = histogram.percentiles(&SERIES_PERCENTILES);
+    let mut found: Vec<Nanos> = found.into_iter().map(|(_, ns)| ns).collect();
+    if let (Some(last), Some(bucket)) = (found.last_mut(), histogram.last_bucket()) {
+        *last = largest(bucket, known);
+    }
+    found
+}
+
+/// The largest latency of an interval. Only its bucket is known, so this is the upper end of the bucket, and the largest
+/// latency of the whole job if that lies in the same bucket: never less than the truth, and at most the width of a bucket
+/// more.
+fn largest((from, to): (Nanos, Nanos), known: Nanos) -> Nanos {
+    if from <= known && known <= to { known } else { to }
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 
 use fiord_stat::progress::{JobPhase, RunKind};
 use fiord_stat::samples::{SampleLatencies, Samples, WindowSample};
-use fiord_types::{Dir, JobIndex, Nanos};
+use fiord_types::{Dir, JobIndex, Nanos, PerDir};
 
-use super::{RowLatencies, SERIES_PERCENTILES, SeriesRow};
+use super::{RowLatencies, SERIES_PERCENTILES, SeriesRow, largest};
 
 /// A job with samples.
 pub(super) struct SampledJob<'a> {
@@ -14,6 +14,8 @@ pub(super) struct SampledJob<'a> {
     pub(super) index: JobIndex,
     pub(super) samples: &'a Samples,
     pub(super) failed: bool,
+    /// The largest latency of the job, by direction.
+    pub(super) largest: PerDir<Nanos>,
 }
 
 /// Adds the rows of a job in one direction. `begin`: when the run began, since 1970 (UTC). Its samples are empty before the
@@ -49,7 +51,7 @@ pub(super) fn rows<'a>(
             interval: to.saturating_sub(from),
             ios: sum.ios(),
             bytes: sum.bytes(),
-            latencies: latencies(sum.latencies()),
+            latencies: latencies(sum.latencies(), job.largest[dir]),
         });
         from = to;
     }
@@ -67,10 +69,14 @@ fn phase(job: &SampledJob<'_>, to: Nanos) -> JobPhase {
     }
 }
 
-fn latencies(of: &SampleLatencies) -> RowLatencies {
+fn latencies(of: &SampleLatencies, known: Nanos) -> RowLatencies {
     let percentiles = SERIES_PERCENTILES.iter().filter_map(|percent| of.percentile(*percent));
+    let mut percentiles: Vec<Nanos> = percentiles.collect();
+    if let (Some(last), Some(bucket)) = (percentiles.last_mut(), of.buckets().last()) {
+        *last = largest((bucket.from(), bucket.to().saturating_sub(Nanos(1))), known);
+    }
     let mean = mean(of);
-    RowLatencies { mean, percentiles: percentiles.collect(), in_flight: mean }
+    RowLatencies { mean, percentiles, in_flight: mean }
 }
 
 /// The mean, with each latency in the middle of its bucket.
@@ -87,7 +93,7 @@ fn mean(of: &SampleLatencies) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use fiord_stat::samples::SHORTEST_WINDOW;
-    use fiord_types::{Bytes, PerDir};
+    use fiord_types::Bytes;
 
     use super::*;
 
@@ -106,6 +112,7 @@ mod tests {
             index: JobIndex(0),
             samples: &samples,
             failed: false,
+            largest: PerDir::default(),
         };
         let counts = |interval| {
             let mut list = Vec::new();

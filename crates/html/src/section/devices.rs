@@ -2,7 +2,7 @@
 
 use fiord_stat::device::DeviceView;
 use fiord_stat::report::DiskReport;
-use fiord_types::Dir;
+use fiord_types::{Dir, PerDir};
 
 use crate::chart::bars::cell_bar;
 use crate::quantity::Quantity;
@@ -14,14 +14,16 @@ pub(crate) fn of_run(run: &RunView<'_>) -> Option<PageSection> {
     let mut body = String::new();
     for machine in &run.machines {
         let mut views = Vec::new();
-        machine.report.extras.devices.iter().for_each(|device| flat(device, 0, &mut views));
+        let devices = &machine.report.extras.devices;
+        devices.iter().for_each(|device| flat(device, 0, device, &mut views));
         body += &match views.is_empty() {
             false => compared(machine, &views),
             true => counted(machine),
         };
     }
     let about = "The application issues I/Os to a file or a device; the kernel splits, merges and queues them. Different \
-                 numbers on the two sides are that work, or another program.";
+                 numbers on the two sides are that work, or another program. Rates refer to the time in which jobs did I/O in \
+                 the direction, ramps included.";
     (!body.is_empty()).then(|| PageSection {
         id: "devices",
         title: "Application and device".into(),
@@ -30,9 +32,23 @@ pub(crate) fn of_run(run: &RunView<'_>) -> Option<PageSection> {
     })
 }
 
-fn flat<'a>(device: &'a DeviceView, depth: usize, out: &mut Vec<(usize, &'a DeviceView)>) {
-    out.push((depth, device));
-    device.members.iter().for_each(|member| flat(member, depth + 1, out));
+/// A row of a device.
+struct DeviceRow<'a> {
+    depth: usize,
+    view: &'a DeviceView,
+    /// Time of each direction, seconds; 0 if it is not known.
+    seconds: PerDir<f64>,
+}
+
+/// `whole`: the device that a job used, of which `device` is a member.
+fn flat<'a>(
+    device: &'a DeviceView,
+    depth: usize,
+    whole: &'a DeviceView,
+    out: &mut Vec<DeviceRow<'a>>,
+) {
+    out.push(DeviceRow { depth, view: device, seconds: whole.dir_seconds });
+    device.members.iter().for_each(|member| flat(member, depth + 1, whole, out));
 }
 
 fn caption(machine: &MachineView<'_>) -> String {
@@ -43,7 +59,7 @@ fn caption(machine: &MachineView<'_>) -> String {
 }
 
 /// What jobs issued, next to what the device completed.
-fn compared(machine: &MachineView<'_>, views: &[(usize, &DeviceView)]) -> String {
+fn compared(machine: &MachineView<'_>, views: &[DeviceRow<'_>]) -> String {
     let names = [
         "device",
         "",
@@ -58,14 +74,15 @@ fn compared(machine: &MachineView<'_>, views: &[(usize, &DeviceView)]) -> String
         "busy",
     ];
     let mut rows = Vec::new();
-    for (depth, view) in views {
+    for DeviceRow { depth, view, seconds } in views {
         for dir in Dir::ALL {
             let seen = view.dirs[dir];
             let issued = view.issued.as_ref().filter(|issued| issued.ios[dir] > 0);
             if seen.ios == 0 && issued.is_none() {
                 continue;
             }
-            let seconds = view.seconds.max(f64::MIN_POSITIVE);
+            let known = Some(seconds[dir]).filter(|seconds| *seconds > 0.0);
+            let seconds = known.unwrap_or(view.seconds).max(f64::MIN_POSITIVE);
             let most = (seen.ios.max(issued.map_or(0, |issued| issued.ios[dir])).max(1)) as f64;
             if let Some(issued) = issued {
                 let (ios, bytes) = (issued.ios[dir] as f64, issued.bytes[dir].as_f64());

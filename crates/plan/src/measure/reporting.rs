@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use fiord_job::option::table::{
-    CORE_BANDWIDTH, DISK_UTIL, ERROR_DUMP, GROUP_REPORTING, IGNORE_FINDINGS, SIGNIFICANT_FIGURES,
-    STATS, UNIFIED_RW_REPORTING, UNIT_BASE, UnitBase, VERIFY_COMPLETE, VERIFY_EXTENTS,
+    CORE_BANDWIDTH, DISK_UTIL, ERROR_DUMP, FILENAME, GROUP_REPORTING, IGNORE_FINDINGS,
+    SIGNIFICANT_FIGURES, STATS, UNIFIED_RW_REPORTING, UNIT_BASE, UnitBase, VERIFY_COMPLETE,
+    VERIFY_EXTENTS,
 };
 use fiord_job::spec::Setting;
 
@@ -44,12 +45,19 @@ fn names(words: Vec<&str>) -> Vec<String> {
 }
 
 /// Settings in the form that reports list them: documented name and typed text, which is empty if
-/// there was none. If an option occurs several times, the list has only its last setting.
+/// there was none. If an option occurs several times, the list has only its last setting; of `filename`, whose settings add
+/// up, it has the names of all of them in one text.
 pub(crate) fn listed<'a>(settings: impl Iterator<Item = &'a Setting>) -> Vec<(String, String)> {
     let mut list: Vec<(String, String)> = Vec::new();
     for setting in settings {
-        list.retain(|(name, _)| name != setting.def.name);
-        list.push((setting.def.name.into(), setting.shown_text().unwrap_or_default().into_owned()));
+        let mut text = setting.shown_text().unwrap_or_default().into_owned();
+        let earlier = list.iter().position(|(name, _)| name == setting.def.name);
+        if let Some((_, names)) = earlier.map(|at| list.remove(at))
+            && setting.def == FILENAME.def()
+        {
+            text = format!("{names}:{text}");
+        }
+        list.push((setting.def.name.into(), text));
     }
     list
 }

@@ -12,8 +12,8 @@ pub use fiord_job::option::fault::{CrashTime, FaultEffect, FaultTrigger, SimCras
 pub use fiord_job::option::table::activity::CpuMode;
 use fiord_job::option::table::engine;
 pub use fiord_job::option::table::net::{Protocol, Verb};
-use fiord_job::option::table::sim::SIM_STORE;
-use fiord_types::{Bytes, Nanos, RunNumber};
+use fiord_job::option::table::sim::{SIM_RECORD, SIM_STORE};
+use fiord_types::{Bytes, JobIndex, Nanos, RunNumber};
 
 use super::{
     GfapiPlan, HttpPlan, IscsiPlan, LibblkioDriver, LibblkioPlan, NamesPlan, NbdPlan, NfsPlan,
@@ -310,6 +310,19 @@ impl EnginePlan {
         if !plan.options.iter().any(|(option, _)| option == name) {
             plan.options.push((name.to_owned(), "1".to_owned()));
         }
+    }
+
+    /// The engine of the job with this index: its files have the number of the job in their names (`sim_record`).
+    #[must_use]
+    pub fn of_instance(&self, index: JobIndex) -> EnginePlan {
+        let mut engine = self.clone();
+        if let Self::Sim(plan) = &mut engine {
+            let record = plan.options.iter_mut().find(|(option, _)| option == SIM_RECORD.name());
+            if let Some((_, path)) = record {
+                *path = format!("{path}_sim.{}.log", index.get() + 1);
+            }
+        }
+        engine
     }
 
     /// Whether the engine's virtual clock runs at the speed of the machine's clock

@@ -115,3 +115,15 @@ fn the_address_of_a_server_is_not_looked_up_as_a_path() {
     let found = errors(&format!("{job} --ioengine=mtd --size=1m"));
     assert!(found[0].contains("there is no device `/dev/server`"), "{found:?}");
 }
+
+/// fio 3.42 lists each of them under the same key, of which readers of JSON see the last.
+#[test]
+fn reports_list_all_names_of_several_lines() {
+    let line = "--filename=g --name=a --size=8k --filename=x:y --bs=4k --filename=z --bs=8k";
+    let job = job(&Fake::empty(), line);
+    let option = |wanted: &str| {
+        let mut found = job.identity.options.iter().filter(|(name, _)| name == wanted);
+        (found.next().map(|(_, value)| value.as_str()), found.count())
+    };
+    assert_eq!((option("filename"), option("bs")), ((Some("x:y:z"), 0), (Some("8k"), 0)));
+}

@@ -199,6 +199,8 @@ fn device(device: &DeviceView) -> Value {
             ("merges".into(), integer(seen.merges)),
             ("mean_ms".into(), number(seen.mean_ms)),
         ];
+        let seconds = Some(device.dir_seconds[dir]).filter(|seconds| *seconds > 0.0);
+        row.extend(seconds.map(|seconds| ("seconds".into(), number(seconds))));
         let empty = Some(device.empty(dir)).filter(|n| *n > 0);
         row.extend(empty.map(|n| ("empty_ios".into(), integer(n))));
         if let Some(issued) = &device.issued {

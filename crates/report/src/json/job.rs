@@ -196,8 +196,8 @@ fn target(job: &JobReport, keys: &mut Keys) {
         keys.push(("total_err".into(), integer(errors.total)));
         keys.push(("first_error".into(), integer(errno(errors.first))));
     }
-    // Jobs that did nothing had no depth and no latency.
-    if job.did_io() {
+    // As in fio, a job that did not run has no depth.
+    if job.ran() {
         keys.push(("latency_depth".into(), integer(job.latency_depth)));
         keys.push(("latency_target".into(), integer(job.latency_target.0)));
         keys.push(("latency_target_ns".into(), integer(job.latency_target.0)));

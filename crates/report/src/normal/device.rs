@@ -94,6 +94,7 @@ mod tests {
             name: "sda".into(),
             seconds: 1.0,
             dirs: PerDir::new(DeviceDir::default(), written, DeviceDir::default()),
+            dir_seconds: PerDir::default(),
             flushes: 3,
             depth: 1.25,
             util: 99.5,

@@ -176,6 +176,7 @@ fn device(node: Node<'_>) -> DeviceView {
         name: node.text("name"),
         seconds: node.float("seconds"),
         dirs,
+        dir_seconds: PerDir::from_fn(|dir| row(dir).float("seconds")),
         flushes: node.whole("flushes"),
         depth: node.float("depth"),
         util: node.float("util"),

@@ -29,6 +29,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
+use fiord_formats::log::histogram::BINS;
 use fiord_plan::{JobPlan, LogPlan, Plan};
 use fiord_sys::cpu::CpuSet;
 use fiord_types::{Bytes, Dir, Errno, Nanos, PerDir};
@@ -254,9 +255,20 @@ impl WindowRecord {
 struct WindowBins(Box<[(u16, u64)]>);
 
 impl WindowBins {
+    /// The counts of a histogram. The last bin of a log has all longer latencies, too.
     fn of(counts: &[u64]) -> Self {
+        let (counts, longer) = counts.split_at(counts.len().min(BINS));
         let bins = (0..).zip(counts).filter(|(_, count)| **count > 0);
-        WindowBins(bins.map(|(bin, count)| (bin, *count)).collect())
+        let mut bins: Vec<(u16, u64)> = bins.map(|(bin, count)| (bin, *count)).collect();
+        let longer = longer.iter().fold(0, |sum: u64, count| sum.saturating_add(*count));
+        match bins.last_mut() {
+            Some((bin, count)) if usize::from(*bin) == BINS - 1 => {
+                *count = count.saturating_add(longer);
+            }
+            _ if longer > 0 => bins.push((BINS as u16 - 1, longer)),
+            _ => {}
+        }
+        WindowBins(bins.into_boxed_slice())
     }
 
     fn is_empty(&self) -> bool {
@@ -311,4 +323,20 @@ fn open_aggregate(
         numbers[dir] = files.open(Path::new(&name), false, plan)?;
     }
     Ok(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_bin_of_a_log_has_all_longer_latencies() {
+        let mut counts = vec![0; BINS + 100];
+        (counts[5], counts[BINS - 1], counts[BINS], counts[BINS + 70]) = (1, 2, 3, 4);
+        let bins = WindowBins::of(&counts).expand();
+        assert_eq!((bins.len(), bins[5], bins[BINS - 1]), (BINS, 1, 9));
+        counts[BINS - 1] = 0;
+        assert_eq!(WindowBins::of(&counts).expand()[BINS - 1], 7);
+        assert_eq!(WindowBins::of(&counts[..6]).expand(), [0, 0, 0, 0, 0, 1]);
+    }
 }

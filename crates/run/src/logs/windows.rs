@@ -2,7 +2,7 @@
 //!
 //! A window costs nothing for each I/O: it is the difference between two states of the recorder. The worker cuts before
 //! it records the first I/O that completed after the end of a window, so that each I/O is in the window in which it
-//! completed.
+//! completed. A window includes its end.
 
 use fiord_formats::log::LogKind;
 use fiord_plan::LogPlan;
@@ -119,21 +119,21 @@ impl WindowTracks {
         }
     }
 
-    /// Ends the windows that ended at or before `since`, ns since the begin of the log.
+    /// Ends the windows that ended before `since`, ns since the begin of the log.
     pub(super) fn cut(
         &mut self,
         since: u64,
         recorder: &Recorder,
         emit: &mut dyn FnMut(&WindowRecord),
     ) {
-        for track in self.tracks.iter_mut().filter(|track| track.next <= since) {
+        for track in self.tracks.iter_mut().filter(|track| track.next < since) {
             let end = track.next;
             let record = track.record(end, track.length, recorder, &mut self.maxima);
             match record.is_empty() {
                 true => track.empty += 1,
                 false => track.emit(record, emit),
             }
-            let skipped = (since - end) / track.length;
+            let skipped = (since - 1 - end) / track.length;
             track.empty += skipped;
             track.next = end.saturating_add((skipped + 1).saturating_mul(track.length));
         }
@@ -339,7 +339,7 @@ mod tests {
         tracks.carry_over(&recorder);
         recorder.reset();
         complete(&mut tracks, &mut recorder, 9);
-        tracks.cut(500, &recorder, &mut note(&mut seen));
+        tracks.cut(501, &recorder, &mut note(&mut seen));
         complete(&mut tracks, &mut recorder, 11);
         tracks.finish(530, &recorder, &mut note(&mut seen));
         let expected =
@@ -357,7 +357,7 @@ mod tests {
         tracks.carry_over(&recorder);
         recorder.reset();
         complete(&mut tracks, &mut recorder, 40);
-        tracks.cut(100, &recorder, &mut note(&mut seen));
+        tracks.cut(101, &recorder, &mut note(&mut seen));
         complete(&mut tracks, &mut recorder, 50);
         // The last histogram is written, however short its window is.
         tracks.finish(101, &recorder, &mut note(&mut seen));
@@ -374,7 +374,7 @@ mod tests {
             recorder.reset();
             tracks.begin();
             complete(&mut tracks, &mut recorder, 1);
-            tracks.cut(100, &recorder, &mut note(&mut seen));
+            tracks.cut(101, &recorder, &mut note(&mut seen));
             complete(&mut tracks, &mut recorder, 1);
             tracks.finish(last, &recorder, &mut note(&mut seen));
             assert_eq!(seen.len(), expected);

@@ -25,7 +25,7 @@ const NAP: Duration = Duration::from_micros(50);
 /// The logs of a job, as its worker sees them. Without logs it does nothing.
 #[derive(Debug)]
 pub(crate) struct JobLog {
-    /// When the next window ends, ns of the engine's clock.
+    /// From this time on, a window must be cut before an I/O is recorded, ns of the engine's clock.
     due: u64,
     /// Single I/Os matter: they have rows, or windows have maxima.
     follows: bool,
@@ -85,14 +85,14 @@ impl JobLog {
         JobLog { ring, rest: Some(Box::new(parts)), ..JobLog::none() }
     }
 
-    /// Whether windows have ended at `now`. [`JobLog::cut`] must then be called before an I/O that completed at `now`
+    /// Whether windows have ended before `now`. [`JobLog::cut`] must then be called before an I/O that completed at `now`
     /// is recorded.
     #[inline(always)]
     pub(crate) fn is_due(&self, now: u64) -> bool {
         now >= self.due
     }
 
-    /// Ends the windows that ended at or before `now`.
+    /// Ends the windows that ended before `now`.
     #[cold]
     #[inline(never)]
     pub(crate) fn cut(&mut self, now: u64, recorder: &Recorder) {
@@ -104,10 +104,10 @@ impl JobLog {
             waited |= wait_for(channel, wait, || channel.try_add(record));
         });
         self.waited |= waited;
-        self.due = parts.windows.due().saturating_add(self.begin);
+        self.due = parts.windows.due().saturating_add(self.begin).saturating_add(1);
     }
 
-    /// When the next window ends, ns of the engine's clock.
+    /// From when on a window must be cut before an I/O is recorded, ns of the engine's clock.
     pub(crate) fn due(&self) -> u64 {
         self.due
     }
@@ -177,7 +177,7 @@ impl JobLog {
             parts.channel.epoch_ms.store(epoch, Ordering::Relaxed);
         }
         self.follows = self.ring.is_some() || parts.windows.has_maxima();
-        self.due = parts.windows.due().saturating_add(now);
+        self.due = parts.windows.due().saturating_add(now).saturating_add(1);
     }
 
     /// Ends the logs at `now`, and waits until all rows are written.

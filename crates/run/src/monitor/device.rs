@@ -31,6 +31,8 @@ struct DeviceUser {
     syncs: bool,
     /// It has been released and has not ended.
     runs: bool,
+    /// When it was released and when it ended, by `CLOCK_MONOTONIC`, ns. The end is the largest number while it runs.
+    span: (u64, u64),
 }
 
 /// An interval in which jobs used a device without a break.
@@ -132,6 +134,7 @@ impl DeviceActivity {
                 data: job.engine.def().counts == CountedBytes::Data,
                 syncs: job.target.open.sync != SyncMode::None && job.engine.def().is_synchronous(),
                 runs: false,
+                span: (0, 0),
             });
         }
         devices
@@ -156,6 +159,7 @@ impl DeviceActivity {
         for &index in jobs {
             let Some(job) = self.jobs.get_mut(index) else { continue };
             job.runs = true;
+            job.span = (start.max(clock::monotonic()), u64::MAX);
             let own = self.disks.iter_mut().filter(|disk| job.under.contains(&disk.disk.name));
             own.for_each(|disk| disk.begin(index, waiting));
         }
@@ -165,6 +169,7 @@ impl DeviceActivity {
     pub(crate) fn ended(&mut self, index: usize) {
         let Some(job) = self.jobs.get_mut(index).filter(|job| job.runs) else { return };
         job.runs = false;
+        job.span.1 = clock::monotonic();
         for disk in self.disks.iter_mut().filter(|disk| disk.current.is_some()) {
             let uses = |job: &DeviceUser| job.runs && job.under.contains(&disk.disk.name);
             if !self.jobs.iter().any(uses) {
@@ -196,8 +201,39 @@ impl DeviceActivity {
 
     fn view(&self, activity: &Activity, jobs: &[JobData], users: &[usize]) -> DeviceView {
         let ns = activity.elapsed.0.max(1);
-        let issued = self.issued(&activity.name, jobs, users, ns);
-        DeviceView { issued, ..view(activity, ns) }
+        let name = &activity.name;
+        let time = |dir| self.time_of(name, jobs, users, dir).as_secs_f64().min(ns as f64 / 1e9);
+        DeviceView {
+            issued: self.issued(name, jobs, users, ns),
+            dir_seconds: PerDir::from_fn(time),
+            ..view(activity, ns)
+        }
+    }
+
+    /// The time in which jobs on a device did I/O in a direction, ramps included. Of jobs that ran at the same time, the one
+    /// that did so for the longest time counts. `users`: indexes of these jobs.
+    fn time_of(&self, name: &str, jobs: &[JobData], users: &[usize], dir: Dir) -> Nanos {
+        let mut spans = Vec::new();
+        let users = users.iter().filter_map(|user| self.jobs.get(*user).zip(jobs.get(*user)));
+        for (user, job) in users {
+            let in_ramp = job.recorder.ramp.dirs[dir].ios() > 0;
+            let ramp = job.samples.measured().saturating_sub(job.samples.begin());
+            let ramp = if in_ramp { ramp } else { Nanos::ZERO };
+            let time = job.dir_runtime[dir].saturating_add(ramp);
+            if time > Nanos::ZERO && user.under.iter().any(|known| known == name) {
+                spans.push((user.span, time));
+            }
+        }
+        sort::by_key(&mut spans, |(span, _)| *span);
+        let (mut sum, mut longest, mut until) = (Nanos::ZERO, Nanos::ZERO, 0);
+        for ((begin, end), time) in spans {
+            if begin >= until {
+                sum = sum.saturating_add(std::mem::take(&mut longest));
+            }
+            longest = longest.max(time);
+            until = until.max(end);
+        }
+        sum.saturating_add(longest)
     }
 
     /// I/Os that jobs issued on a device, ramps included; `None` if one of these jobs also uses other devices, or
@@ -260,8 +296,36 @@ fn view(activity: &Activity, ns: u64) -> DeviceView {
         flushes: c.flush_ios,
         depth: share(c.in_queue),
         util: (share(c.busy) * 100.0).min(100.0),
+        dir_seconds: PerDir::default(),
         issued: None,
         members: activity.members.iter().map(|member| view(member, ns)).collect(),
         parts: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two writers at the same time, of which the longer one reads back what it wrote, and then a reader.
+    #[test]
+    fn the_time_of_a_direction_is_that_of_the_jobs_that_use_it() {
+        let user = |span| DeviceUser {
+            under: vec!["sda".into()],
+            data: true,
+            syncs: false,
+            runs: false,
+            span,
+        };
+        let job = |read: u64, write: u64| JobData {
+            dir_runtime: PerDir::new(read, write, 0).map(Nanos::from_secs),
+            ..JobData::default()
+        };
+        let jobs = [job(4, 6), job(0, 8), job(20, 0)];
+        let users = [(0, 10), (1, 9), (10, 30)].map(user).into();
+        let devices = DeviceActivity { disks: Vec::new(), jobs: users };
+        let time = |name, dir| devices.time_of(name, &jobs, &[0, 1, 2], dir).as_secs();
+        assert_eq!((time("sda", Dir::Read), time("sda", Dir::Write)), (24, 8));
+        assert_eq!((time("sda", Dir::Trim), time("sdb", Dir::Read)), (0, 0));
     }
 }

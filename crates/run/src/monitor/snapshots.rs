@@ -136,7 +136,10 @@ fn update(
             at: Nanos(now),
             in_ramp: false,
             totals: JobCounts::totals(&worker.recorder),
-            counts: JobCounts::of(&worker.recorder),
+            counts: match &worker.counts {
+                Some(counts) => JobCounts::clone(counts),
+                None => JobCounts::of(&worker.recorder),
+            },
         };
         return now;
     }

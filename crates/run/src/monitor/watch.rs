@@ -1,8 +1,7 @@
-//! Monitors one running job: records its rates over windows, and stops it when its run time is over.
+//! Monitors one running job: records its IOPS timeline, and stops it when its run time is over.
 
 use fiord_plan::JobPlan;
 use fiord_stat::live::Live;
-use fiord_stat::windows::Windows;
 use fiord_types::Nanos;
 
 use crate::control::{JobControl, Phase, StopReason};
@@ -18,8 +17,10 @@ pub(crate) struct JobWatch {
     pub released: Option<u64>,
     /// When its measured part began, ns; `None` if the monitor has not seen that yet.
     pub measured: Option<u64>,
-    bandwidth: Windows,
-    iops: Windows,
+    /// When the monitor looked last, ns.
+    looked: u64,
+    /// Time between two looks, ns.
+    interval: u64,
     /// The engine has a virtual clock, so the machine's clock does not apply.
     other_clock: bool,
     wanted: bool,
@@ -29,11 +30,7 @@ impl JobWatch {
     /// A monitor for a job that has not started.
     pub(crate) fn new(job: &JobPlan) -> Self {
         JobWatch {
-            bandwidth: Windows::new(
-                job.record.bandwidth_window.max(Nanos::from_millis(1)),
-                Nanos::ZERO,
-            ),
-            iops: Windows::new(job.record.iops_window.max(Nanos::from_millis(1)), Nanos::ZERO),
+            interval: job.record.bandwidth_window.min(job.record.iops_window).0.max(1_000_000),
             other_clock: job.engine.def().virtual_time,
             wanted: job.record.bandwidth,
             ..JobWatch::default()
@@ -51,18 +48,13 @@ impl JobWatch {
             && let Some(began) = control.measured_since()
         {
             self.measured = Some(began);
-            self.bandwidth.reset(Nanos(began));
-            self.iops.reset(Nanos(began));
+            self.looked = began;
         }
         let Some(measured) = self.measured else { return };
         if self.other_clock || control.phase() >= Phase::Ended {
             return;
         }
-        if self.wanted {
-            let totals = live.totals();
-            self.bandwidth.sample(Nanos(now), totals);
-            self.iops.sample(Nanos(now), totals);
-        }
+        self.looked = now;
         if job
             .end
             .runtime
@@ -79,14 +71,8 @@ impl JobWatch {
         let measured = self.measured.filter(|_| !self.other_clock)?;
         let end = job.end.runtime.filter(|_| !stopped && !job.reads_back_after_runtime());
         let end = end.map(|t| measured.saturating_add(t.0).saturating_add(GRACE));
-        let window = self.wanted.then(|| self.bandwidth.due().min(self.iops.due()).0);
-        [end, window].into_iter().flatten().min()
+        let look = self.wanted.then(|| self.looked.saturating_add(self.interval));
+        [end, look].into_iter().flatten().min()
     }
 
-    /// The samples of bandwidth and IOPS, each over its own windows.
-    pub(crate) fn windows(&self) -> Windows {
-        let mut windows = self.bandwidth.clone();
-        windows.iops = self.iops.iops;
-        windows
-    }
 }

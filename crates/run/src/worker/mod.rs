@@ -43,6 +43,7 @@ use fiord_stat::samples::{Samples, WindowLimit};
 use fiord_stat::shares::TimeShares;
 use fiord_stat::snapshot::JobCounts;
 use fiord_stat::verify::VerifyResults;
+use fiord_stat::windows::Windows;
 use fiord_sys::net::ConnectionFacts;
 use fiord_sys::usage::ResourceUsage;
 use fiord_types::{FileIndex, FlashCounts, Nanos, RequestCounts};
@@ -199,6 +200,10 @@ pub(crate) struct WorkerResult {
     pub replay: Option<Box<ReplayResults>>,
     /// What it did in windows of time.
     pub samples: Samples,
+    /// Its rates in windows of time.
+    pub windows: Windows,
+    /// Its counts, if they have latencies that the job did not ask for and the recorder has dropped.
+    pub counts: Option<Box<JobCounts>>,
     /// What it saves about its writes; `None` without `verify_state_save`.
     pub verify_state: Option<VerifyState>,
 }

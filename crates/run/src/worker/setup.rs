@@ -227,11 +227,12 @@ impl<'a, E: Engine> Start<'a, E> {
     }
 
     /// Runs one of the loops that are compiled once for all sources, with this source.
-    fn run_from(self, source: AnySource) -> Box<WorkerResult> {
+    fn run_from(mut self, source: AnySource) -> Box<WorkerResult> {
         let verify = self.around.job.verify.as_ref();
         // The writes are read back without being written.
         let only = verify.is_some_and(|verify| verify.pass == VerifyPass::Only);
         let source = if only { AnySource::Ended } else { source };
+        self.recorder.axes |= self.recorder.unasked;
         match self.kind {
             LoopKind::Managed => self.run::<AnySource, LoopsOf<Managed>>(source),
             _ => self.run_dynamic(source),
@@ -466,6 +467,12 @@ fn recorder(job: &JobPlan, (at_once, instant): (bool, bool), managed: bool) -> B
     let taken = if at_once && instant { wanted } else { with_neighbours(wanted) };
     let mut recorder = Box::new(Recorder::new(taken, &dirs));
     recorder.axes = wanted;
+    let histograms = axes::CLAT_HIST | axes::LAT_HIST;
+    if wanted & (axes::LAT | histograms) == axes::LAT && !(at_once && instant) {
+        // For what the job does over time: the loops that take only what is asked for take this, too.
+        recorder.unasked = axes::LAT_HIST;
+        dirs.iter().for_each(|dir| recorder.dirs[*dir].lat_hist.reserve());
+    }
     if let Some(priorities) = &job.load.priorities {
         let own = job.process.ioprio.map_or(0, IoPrio::bits);
         let others = priorities.values.iter().map(|value| value.bits());

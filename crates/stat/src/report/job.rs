@@ -147,6 +147,11 @@ impl JobReport {
             DirKind::Mixed => self.issued[..3].iter().sum(),
         }
     }
+    /// Whether the job ran, with or without I/O.
+    #[must_use]
+    pub fn ran(&self) -> bool {
+        self.did_io() || self.runtime > Nanos::ZERO
+    }
     /// Whether the job issued any I/O.
     #[must_use]
     pub fn did_io(&self) -> bool {

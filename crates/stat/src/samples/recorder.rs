@@ -31,6 +31,8 @@ pub struct SampleRecorder {
     /// When the run began, by the clock of the job.
     origin: Nanos,
     most: WindowLimit,
+    /// Number of the current window on the grid. A window includes its end.
+    current: u64,
     last: PerDir<Counted>,
 }
 
@@ -48,6 +50,7 @@ impl SampleRecorder {
     pub fn begin(now: Nanos, origin: Nanos, most: WindowLimit) -> Self {
         let begin = now.saturating_sub(origin);
         SampleRecorder {
+            current: begin / SHORTEST_WINDOW,
             samples: Samples {
                 begin,
                 measured: begin,
@@ -64,18 +67,17 @@ impl SampleRecorder {
     /// When the current window ends, by the clock of the job.
     #[must_use]
     pub fn due(&self) -> Nanos {
-        let Samples { end, window, .. } = self.samples;
-        self.origin.saturating_add(window.saturating_mul(end / window + 1))
+        self.origin.saturating_add(self.samples.window.saturating_mul(self.current + 1))
     }
 
     /// Takes a sample at `now`. What the job has counted since the last one belongs to the window that was current
-    /// then: the worker samples as soon as a window has ended, unless it waits for an I/O.
+    /// then: the worker samples before it counts the first I/O that completed after a window.
     pub fn sample(&mut self, now: Nanos, recorder: &Recorder) {
         let now = now.saturating_sub(self.origin);
-        if now <= self.samples.end {
+        if now < self.samples.end {
             return;
         }
-        let at = (self.samples.end / self.samples.window - self.samples.first()) as usize;
+        let at = (self.current - self.samples.first()) as usize;
         for dir in Dir::ALL {
             let sample = self.last[dir].since(&recorder.dirs[dir]);
             if sample.is_empty() {
@@ -90,7 +92,9 @@ impl SampleRecorder {
         self.samples.end = now;
         while self.samples.count() > self.most.0 {
             self.samples.halve();
+            self.current /= 2;
         }
+        self.current = self.current.max(now.saturating_sub(Nanos(1)) / self.samples.window);
     }
 
     /// The measured part begins at `now`: the recorder starts again from zero. Call it after the recorder was reset;

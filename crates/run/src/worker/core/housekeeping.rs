@@ -72,16 +72,9 @@ impl JobState<'_> {
             self.control.stop(StopReason::Steady);
             return false;
         }
-        self.sample(now);
+        self.cut_windows(now);
         self.schedule_housekeeping(now);
         goes_on && (now < self.deadline || self.begin_reading_back())
-    }
-
-    /// Ends the windows of samples that end at or before `now`.
-    fn sample(&mut self, now: u64) {
-        if let Some(samples) = self.samples.as_mut().filter(|samples| samples.due().0 <= now) {
-            samples.sample(Nanos(now), &self.recorder);
-        }
     }
 
     /// The run time is over. Whether the job reads back what it has written now.
@@ -126,8 +119,7 @@ impl JobState<'_> {
     }
 
     pub(super) fn schedule_housekeeping(&self, now: u64) {
-        let window = self.samples.as_ref().map_or(u64::MAX, |samples| samples.due().0);
-        let due = self.next_event(now).min(now + INTERVAL).min(self.log.due()).min(window);
+        let due = self.next_event(now).min(now + INTERVAL).min(self.cut_due);
         self.control.schedule_housekeeping(due);
     }
 
@@ -159,6 +151,8 @@ impl JobState<'_> {
             samples.sample(Nanos(now), &self.recorder);
             samples.restart(Nanos(now));
         }
+        self.rates = self.fresh_rates(now);
+        self.schedule_cut();
         self.recorder.reset();
         self.recorder.begin_slices(Nanos(now));
         self.stages.forget();
@@ -231,6 +225,7 @@ impl JobState<'_> {
             error: results.failure,
             warnings: results.warnings,
             samples: self.samples.as_ref().map(|s| s.samples().clone()).unwrap_or_default(),
+            windows: self.rates.as_ref().map(|r| r.windows().clone()).unwrap_or_default(),
             ..WorkerResult::default()
         })
     }
@@ -261,10 +256,7 @@ impl JobState<'_> {
             // The job ended within its ramp: nothing of it counts.
             self.begin_measuring(now);
         }
-        self.log.finish(now, &self.recorder);
-        if let Some(samples) = &mut self.samples {
-            samples.sample(Nanos(now), &self.recorder);
-        }
+        self.finish_windows(now);
         if let Some(error) = self.log.failure() {
             self.error.get_or_insert(error);
         }
@@ -273,12 +265,14 @@ impl JobState<'_> {
             self.control.deliver_snapshot(self.snapshot(now));
         }
         let mut recorder = std::mem::take(&mut self.recorder);
+        let counts = recorder.drops_histograms().then(|| Box::new(JobCounts::of(&recorder)));
         self.add_derived_counts(&mut recorder);
         self.recorder = recorder;
         self.publish();
         self.control.end_snapshots();
         let recorder = std::mem::take(&mut self.recorder);
         let mut result = self.result_with(recorder, now);
+        result.counts = counts;
         result.shares = self.stages.result(now.saturating_sub(self.begin));
         result.error = self.error.take().or(result.error.take());
         result.survived = self.survived.take();

@@ -4,6 +4,7 @@
 //! | question | module |
 //! |---|---|
 //! | what happens now and then: counters, snapshots, ramp, run time, steady state | `housekeeping.rs` |
+//! | which I/O counts in which window of time | `cuts.rs` |
 //! | what the thread's time goes to | `stages.rs` |
 //! | what happens when an I/O fails | `failure.rs` |
 //! | how hooks learn that an I/O ended | `following.rs` |
@@ -11,6 +12,7 @@
 //! | what a job completes before it ends (`trimwrite`) | `closing.rs` |
 
 mod closing;
+mod cuts;
 mod failure;
 mod following;
 mod housekeeping;
@@ -23,6 +25,7 @@ use fiord_plan::{JobPlan, LogPlan};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{Recorder, axes};
 use fiord_stat::samples::{SampleRecorder, WindowLimit};
+use fiord_stat::windows::WindowRecorder;
 use fiord_sys::bus::BusWatch;
 use fiord_sys::usage::{self, ResourceUsage};
 use fiord_types::{Bytes, FileIndex, Nanos, PerDir};
@@ -83,6 +86,11 @@ pub(super) struct JobState<'a> {
     steady: Option<Sampler<'a>>,
     /// What the job does in windows of time; `None` if it does no I/O.
     samples: Option<SampleRecorder>,
+    /// Its rates in windows of time; `None`: they are not measured.
+    rates: Option<WindowRecorder>,
+    /// Windows of logs, samples or rates must be ended before an I/O that completes at this time or later is recorded; ns of
+    /// the engine's clock.
+    cut_due: u64,
     loops_left: u64,
     /// The run time is over, and the job only reads back what it has written.
     pub reading_back: bool,
@@ -156,7 +164,7 @@ impl<'a> JobState<'a> {
         };
         recorder.begin_slices(Nanos(now));
         // In its own memory: it is large, and would be copied on the stack of each thread on its way to the loop.
-        let state = Box::new(JobState {
+        let mut state = Box::new(JobState {
             hooks,
             log: JobLog::none(),
             at_once: AtOnce::of(&recorder, job),
@@ -182,6 +190,8 @@ impl<'a> JobState<'a> {
             },
             ramp,
             samples: None,
+            rates: None,
+            cut_due: u64::MAX,
             loops_left: end.loops.max(1),
             reading_back: false,
             closing: false,
@@ -196,6 +206,8 @@ impl<'a> JobState<'a> {
             stride: 1,
             until_read: 1,
         });
+        state.rates = state.fresh_rates(now);
+        state.schedule_cut();
         state.schedule_housekeeping(now);
         state
     }
@@ -205,6 +217,7 @@ impl<'a> JobState<'a> {
         self.log = log;
         if self.ramp.is_none() {
             self.log.restart(self.begin, &self.recorder);
+            self.schedule_cut();
             self.schedule_housekeeping(self.begin);
         }
         self
@@ -215,17 +228,9 @@ impl<'a> JobState<'a> {
     pub(super) fn with_samples(mut self: Box<Self>, origin: u64, most: WindowLimit) -> Box<Self> {
         let begin = || SampleRecorder::begin(Nanos(self.begin), Nanos(origin), most);
         self.samples = self.job.engine.def().does_io.then(begin);
+        self.schedule_cut();
+        self.schedule_housekeeping(self.begin);
         self
-    }
-
-    /// Ends the windows of logs that ended at or before `now`. Called before an I/O that completed at `now` is recorded.
-    #[inline(always)]
-    pub(super) fn cut_log(&mut self, now: u64) {
-        if self.log.is_due(now) {
-            self.log.cut(now, &self.recorder);
-            // If the worker had to wait for the writer, housekeeping reads the clock again.
-            self.control.schedule_housekeeping(0);
-        }
     }
 
     /// I/Os that have completed.

@@ -262,7 +262,7 @@ fn complete_now<E: Engine>(
     }
     let times = times(flight.start, flight.issue, end);
     let bytes = u64::from(op.len) + u64::from(op.at);
-    state.cut_log(end);
+    state.cut_windows(end);
     state.recorder.complete_with(axes::DYNAMIC, direction(&op), Bytes(bytes), times, 1);
     state.log.io(&op, direction(&op), &times, end);
     succeeded_cold(state, engine, slots, slot, &op, times, end);

@@ -120,7 +120,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             return (slot, if failed { StepEnd::Stop } else { StepEnd::Look });
         }
         if M::SAMPLED {
-            self.state.cut_log(*now);
+            self.state.cut_windows(*now);
         }
         slot = self.completed::<M>(slot, &op, io.dir, start, now);
         self.end_stage::<M>(LoopStage::Completion);
@@ -417,7 +417,7 @@ fn rare_completion<E: Engine>(
     }
     let end = if short { clock.now() } else { now };
     let times = whole_times(end.wrapping_sub(start));
-    state.cut_log(end);
+    state.cut_windows(end);
     let axes = match state.at_once {
         _ if outcome.is_uncounted() => axes::BARE,
         AtOnce::Total => axes::LAT,

@@ -181,7 +181,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         if count > 0 {
             self.state.recorder.complete.record(count as u32);
         }
-        self.state.cut_log(*now);
+        self.state.cut_windows(*now);
         let mut batches = CompletionBatches::default();
         while let Some((slot, outcome)) = slots.done.pop_front() {
             self.complete_one::<M>(slots, (slot, outcome), *now, &mut batches);

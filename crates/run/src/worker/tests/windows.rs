@@ -61,8 +61,7 @@ fn an_io_is_in_the_window_in_which_it_completed() {
         assert_eq!(windows.len() as u64, IOS * 1000 / WINDOW + 1);
         for (number, (end, ios)) in (1..).zip(&windows) {
             let expected = match number {
-                1 => 99,
-                _ if *end < number * WINDOW => 51,
+                _ if *end < number * WINDOW => 50,
                 _ => 100,
             };
             assert_eq!(*ios, expected, "{depth} deep, window {number}");

@@ -182,6 +182,14 @@ options! {
         .since("fiord")
         .default("0");
 
+    /// Lists all I/Os and flushes that the simulated device gets in the file `NAME_sim.N.log`, where `NAME` is the value and
+    /// `N` the number of the job. A line has the slot, the file, the kind, offset and length, the part that an earlier short
+    /// transfer has moved, four times in nanoseconds of the device's clock (when the job queued the I/O, when it submitted
+    /// it, when the device completed it and when the job learned that), the numbers of the submission and of the reap, and
+    /// the result: bytes, or an errno below 0.
+    pub const SIM_RECORD: Opt<Option<String>> =
+        option("sim_record", TEXT, "sim_record=device").of(SIM).since("fiord");
+
     /// Runs in real time. With 0, a virtual clock jumps from one event to the next, and the job
     /// ends as fast as the CPU allows.
     pub const SIM_REAL_TIME: Opt<bool> = option("sim_real_time", BOOL, "sim_real_time=1")
