@@ -10,7 +10,7 @@ use fiord_sys::file::FileGuard;
 use crate::{EngineError, Op, OpKind, Outcome, Slot};
 
 /// The first line of the file. Times are in nanoseconds of the device's clock, from its start.
-/// `submission` and `reap` are the numbers of the calls.
+/// `submission` and `reap` are the numbers of the calls: submissions and reaps count together, in their order.
 const COLUMNS: &str =
     "slot,file,kind,offset,len,at,queued,submitted,ended,reaped,submission,reap,result\n";
 
@@ -25,7 +25,7 @@ pub(super) struct DeviceRecord {
     /// Slots whose ops have ended in the current reap.
     reaped: Vec<(Slot, Outcome)>,
     /// Submissions and reaps with ops so far.
-    calls: (u64, u64),
+    calls: u64,
     /// The first error.
     failed: Option<EngineError>,
 }
@@ -47,7 +47,7 @@ impl DeviceRecord {
         let mut out = BufWriter::with_capacity(1 << 16, file);
         let failed = out.write_all(COLUMNS.as_bytes()).err().map(|error| not_written(&error));
         let ops = vec![None; slots];
-        Ok(DeviceRecord { out, start, ops, reaped: Vec::new(), calls: (0, 0), failed })
+        Ok(DeviceRecord { out, start, ops, reaped: Vec::new(), calls: 0, failed })
     }
 
     /// An op was queued at `now`, ns.
@@ -58,13 +58,13 @@ impl DeviceRecord {
 
     /// A submission begins.
     pub(super) fn submits(&mut self) {
-        self.calls.0 += 1;
+        self.calls += 1;
     }
 
     /// The op of a slot was part of the current submission, which began at `submitted`. The op ends at `ended`, ns.
     pub(super) fn submitted(&mut self, slot: Slot, submitted: u64, ended: u64) {
         if let Some(op) = &mut self.ops[slot as usize] {
-            (op.submitted, op.ended, op.submission) = (submitted, ended, self.calls.0);
+            (op.submitted, op.ended, op.submission) = (submitted, ended, self.calls);
         }
     }
 
@@ -75,8 +75,8 @@ impl DeviceRecord {
 
     /// The current reap ends at `now`, ns.
     pub(super) fn reaped(&mut self, now: u64) {
-        self.calls.1 += u64::from(!self.reaped.is_empty());
-        let reap = self.calls.1;
+        self.calls += u64::from(!self.reaped.is_empty());
+        let reap = self.calls;
         for (slot, outcome) in std::mem::take(&mut self.reaped) {
             let Some(recorded) = self.ops[slot as usize].take() else { continue };
             let RecordedOp { op, queued, submitted, ended, submission } = recorded;

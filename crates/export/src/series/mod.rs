@@ -334,16 +334,16 @@ fn percentiles(histogram: &Histogram, known: Nanos) -> Vec<Nanos> {
     let found = histogram.percentiles(&SERIES_PERCENTILES);
     let mut found: Vec<Nanos> = found.into_iter().map(|(_, ns)| ns).collect();
     if let (Some(last), Some(bucket)) = (found.last_mut(), histogram.last_bucket()) {
-        *last = largest(bucket, known);
+        *last = largest(bucket, Some(known));
     }
     found
 }
 
 /// The largest latency of an interval. Only its bucket is known, so this is the upper end of the bucket, and the largest
-/// latency of the whole job if that lies in the same bucket: never less than the truth, and at most the width of a bucket
-/// more.
-fn largest((from, to): (Nanos, Nanos), known: Nanos) -> Nanos {
-    if from <= known && known <= to { known } else { to }
+/// latency of the whole job (`known`) if that lies in the same bucket: never less than the truth, and at most the width of a
+/// bucket more.
+fn largest((from, to): (Nanos, Nanos), known: Option<Nanos>) -> Nanos {
+    known.filter(|known| (from..=to).contains(known)).unwrap_or(to)
 }
 
 #[cfg(test)]

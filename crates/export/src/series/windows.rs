@@ -51,7 +51,11 @@ pub(super) fn rows<'a>(
             interval: to.saturating_sub(from),
             ios: sum.ios(),
             bytes: sum.bytes(),
-            latencies: latencies(sum.latencies(), job.largest[dir]),
+            // The largest latency is that of the measured part.
+            latencies: latencies(
+                sum.latencies(),
+                Some(job.largest[dir]).filter(|_| from >= samples.measured()),
+            ),
         });
         from = to;
     }
@@ -69,7 +73,7 @@ fn phase(job: &SampledJob<'_>, to: Nanos) -> JobPhase {
     }
 }
 
-fn latencies(of: &SampleLatencies, known: Nanos) -> RowLatencies {
+fn latencies(of: &SampleLatencies, known: Option<Nanos>) -> RowLatencies {
     let percentiles = SERIES_PERCENTILES.iter().filter_map(|percent| of.percentile(*percent));
     let mut percentiles: Vec<Nanos> = percentiles.collect();
     if let (Some(last), Some(bucket)) = (percentiles.last_mut(), of.buckets().last()) {

@@ -185,8 +185,8 @@ options! {
     /// Lists all I/Os and flushes that the simulated device gets in the file `NAME_sim.N.log`, where `NAME` is the value and
     /// `N` the number of the job. A line has the slot, the file, the kind, offset and length, the part that an earlier short
     /// transfer has moved, four times in nanoseconds of the device's clock (when the job queued the I/O, when it submitted
-    /// it, when the device completed it and when the job learned that), the numbers of the submission and of the reap, and
-    /// the result: bytes, or an errno below 0.
+    /// it, when the device completed it and when the job learned that), the numbers of the submission and of the reap
+    /// among all such calls, and the result: bytes, or an errno below 0.
     pub const SIM_RECORD: Opt<Option<String>> =
         option("sim_record", TEXT, "sim_record=device").of(SIM).since("fiord");
 

@@ -1,0 +1,57 @@
+//! Truth from the record: jobs that are drawn from many options run on a simulated device, which records each op with its
+//! times (`sim_record`). From this record alone the test recomputes every number in JSON, terse and text output, in logs,
+//! series and metrics. They are equal, or within a rounding that is stated where it is compared.
+//!
+//! A sample of seeds runs with the other tests. `FIORD_TRUTH_RUNS=1000` runs more, and `FIORD_TRUTH_SEED=17` only one, whose
+//! differences are printed.
+
+#[path = "../run/fiord.rs"]
+#[allow(dead_code, reason = "shared with the tests in `run`")]
+mod fiord;
+#[path = "../run/sandbox.rs"]
+#[allow(dead_code, reason = "shared with the tests in `run`")]
+mod sandbox;
+
+mod compared;
+mod draw;
+mod expected;
+mod json;
+mod logs;
+mod metrics;
+mod real;
+mod record;
+mod runs;
+mod series;
+mod terse;
+mod text;
+
+/// Runs that the normal tests do.
+const SAMPLE: u64 = 30;
+
+/// The seeds of the test: those of the sample, or what the environment asks for.
+pub(crate) fn seeds(sample: u64) -> std::ops::Range<u64> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    match (number("FIORD_TRUTH_SEED"), number("FIORD_TRUTH_RUNS")) {
+        (Some(seed), _) => seed..seed + 1,
+        (None, Some(runs)) => 0..runs,
+        (None, None) => 0..sample,
+    }
+}
+
+#[test]
+fn every_number_is_what_the_record_of_the_device_says() {
+    let (mut runs, mut jobs, mut numbers) = (0, 0, 0);
+    let mut failed = Vec::new();
+    for seed in seeds(SAMPLE) {
+        let (count, compared, command) = runs::check(seed);
+        runs += 1;
+        jobs += count;
+        numbers += compared.made;
+        if !compared.wrong.is_empty() {
+            let first: Vec<&str> = compared.wrong.iter().take(12).map(String::as_str).collect();
+            failed.push(format!("seed {seed}: {command}\n  {}", first.join("\n  ")));
+        }
+    }
+    println!("{runs} runs with {jobs} jobs, {numbers} numbers compared");
+    assert!(failed.is_empty(), "{} of {runs} runs:\n{}", failed.len(), failed.join("\n"));
+}
