@@ -47,7 +47,8 @@ const TIME_FACTOR: f64 = 3.0;
 const FIORD_HAS_MORE: [&str; 2] = ["keys", "text.heads"];
 
 /// Facts that are not compared if the speed decides how far a job gets.
-const UNTIMED: [&str; 6] = ["begin", "end", "covered", "contents", "length", "files"];
+const UNTIMED: [&str; 8] =
+    ["begin", "end", "covered", "contents", "debug", "files", "length", "sizes"];
 
 /// Compares runs with the same seeds, at least one of each program.
 pub(super) fn compare(ours: &[Facts], theirs: &[Facts], speed: Speed) -> Vec<Difference> {

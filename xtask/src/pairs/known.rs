@@ -126,6 +126,10 @@ pub(super) const KNOWN: &[Known] = &[
         "ios.* bytes.* covered.* end.* traced.*",
         "Trimmed blocks are read back, too",
     ),
+    known("flow_id=*", "status", "A job that waits for its share"),
+    known("io_submit_mode=*", "syncs", "`io_submit_mode=offload` works with every engine"),
+    known("file_append=* loops=*", "*", "`loops` does the same work in each pass."),
+    known("verify=* #many", "status", "reports its own blocks as bad"),
 ];
 
 /// The table with parsed patterns.

@@ -64,7 +64,7 @@ use crate::build;
 const OLDEST: (u32, u32) = (3, 40);
 
 /// Time after which a smoke run begins no case.
-const SMOKE: Duration = Duration::from_secs(50);
+const SMOKE: Duration = Duration::from_secs(45);
 
 /// Runs `cargo xtask pairs`.
 pub(crate) fn main(args: &[String]) -> Result<ExitCode> {

@@ -456,6 +456,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule { never: "create_on_open=* #reads", why: "nothing could be read" },
     Rule { never: "create_on_open=* b:rw=randread", why: "nothing could be read" },
     Rule { never: "unlink=* filename=* b:*", why: "the second job needs the file" },
+    Rule { never: "pre_read=* direct=1", why: "fio's buffer is not aligned" },
     Rule { never: "pre_read=* #nodata", why: "no effect" },
     Rule { never: "flow_id=* !numjobs=* !b:*", why: "a flow needs two jobs" },
     Rule { never: "flow_id=* b:stonewall=1", why: "a flow needs jobs side by side" },

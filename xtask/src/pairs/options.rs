@@ -28,7 +28,7 @@ another run with the same programs and the same seed continues there.
   --limit SECONDS   limit of time of one run (20)
   --list            print the cases
   --report          run nothing, and print what the finished cases say
-  --smoke           run a fixed sample for at most 50 seconds, and store nothing
+  --smoke           run a fixed sample for at most a minute, and store nothing
 ";
 
 /// What the command does.
