@@ -391,7 +391,7 @@ impl<'a> Conductor<'a> {
                 continue;
             }
             let shared = &run.jobs[index];
-            entry.watch.update(&run.plan.jobs[index], &shared.control, &shared.live, now);
+            entry.watch.update(&run.plan.jobs[index], &shared.control, now);
             if shared.control.steady().is_some_and(SteadyMember::attained) {
                 shared.control.stop(StopReason::Steady);
             }

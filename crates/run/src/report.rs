@@ -44,7 +44,6 @@ pub(crate) struct JobFacts<'a> {
     /// The error that ended the job.
     pub error: Option<&'a JobError>,
     pub eta_s: Option<u64>,
-    pub watch: &'a JobWatch,
     pub steady: Option<&'a SteadyMember>,
 }
 

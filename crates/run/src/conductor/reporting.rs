@@ -228,7 +228,6 @@ impl Conductor<'_> {
             start_ms: entry.start_ms,
             error: entry.finished.as_ref().and_then(|f| f.first_error()).or(entry.stuck.as_ref()),
             eta_s: None,
-            watch: &entry.watch,
             steady: self.run.jobs[index].control.steady(),
         }
     }

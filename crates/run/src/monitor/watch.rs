@@ -1,8 +1,6 @@
 //! Monitors one running job: records its IOPS timeline, and stops it when its run time is over.
 
 use fiord_plan::JobPlan;
-use fiord_stat::live::Live;
-use fiord_types::Nanos;
 
 use crate::control::{JobControl, Phase, StopReason};
 
@@ -17,24 +15,14 @@ pub(crate) struct JobWatch {
     pub released: Option<u64>,
     /// When its measured part began, ns; `None` if the monitor has not seen that yet.
     pub measured: Option<u64>,
-    /// When the monitor looked last, ns.
-    looked: u64,
-    /// Time between two looks, ns.
-    interval: u64,
     /// The engine has a virtual clock, so the machine's clock does not apply.
     other_clock: bool,
-    wanted: bool,
 }
 
 impl JobWatch {
     /// A monitor for a job that has not started.
     pub(crate) fn new(job: &JobPlan) -> Self {
-        JobWatch {
-            interval: job.record.bandwidth_window.min(job.record.iops_window).0.max(1_000_000),
-            other_clock: job.engine.def().virtual_time,
-            wanted: job.record.bandwidth,
-            ..JobWatch::default()
-        }
+        JobWatch { other_clock: job.engine.def().virtual_time, ..JobWatch::default() }
     }
 
     /// Records that the job was released at `now`.
@@ -43,18 +31,16 @@ impl JobWatch {
     }
 
     /// Samples the job at `now`, and stops it if its run time is over.
-    pub(crate) fn update(&mut self, job: &JobPlan, control: &JobControl, live: &Live, now: u64) {
+    pub(crate) fn update(&mut self, job: &JobPlan, control: &JobControl, now: u64) {
         if self.measured.is_none()
             && let Some(began) = control.measured_since()
         {
             self.measured = Some(began);
-            self.looked = began;
         }
         let Some(measured) = self.measured else { return };
         if self.other_clock || control.phase() >= Phase::Ended {
             return;
         }
-        self.looked = now;
         if job
             .end
             .runtime
@@ -70,9 +56,6 @@ impl JobWatch {
     pub(crate) fn due(&self, job: &JobPlan, stopped: bool) -> Option<u64> {
         let measured = self.measured.filter(|_| !self.other_clock)?;
         let end = job.end.runtime.filter(|_| !stopped && !job.reads_back_after_runtime());
-        let end = end.map(|t| measured.saturating_add(t.0).saturating_add(GRACE));
-        let look = self.wanted.then(|| self.looked.saturating_add(self.interval));
-        [end, look].into_iter().flatten().min()
+        end.map(|t| measured.saturating_add(t.0).saturating_add(GRACE))
     }
-
 }
