@@ -14,7 +14,7 @@ use fiord_sys::{clock, host};
 use fiord_types::{Bytes, Dir, FileIndex, Nanos, PerDir};
 
 use crate::error::{self, JobError};
-use crate::monitor::{DeviceActivity, Disks, JobWatch};
+use crate::monitor::{DeviceActivity, Disks};
 use crate::shared::Shared;
 use crate::slices;
 use crate::specification;

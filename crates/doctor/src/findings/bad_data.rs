@@ -31,10 +31,17 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn after(known: &After<'_>, findings: &mut CollectedFindings) {
+    // Instances of one job share a finding.
+    let mut all: Vec<(Entry<'_>, VerifyResults)> = Vec::new();
     for entry in known.all_entries() {
-        let results = entry.report.verify.as_ref();
-        findings.report_if(results.and_then(|results| finding(&entry, results)));
+        let Some(results) = &entry.report.verify else { continue };
+        let section = |entry: &Entry<'_>| entry.jobs[0].identity.section;
+        match all.iter_mut().find(|(first, _)| section(first) == section(&entry)) {
+            Some((_, sum)) => sum.merge(results),
+            None => all.push((entry, results.clone())),
+        }
     }
+    findings.report_all(all.iter().filter_map(|(entry, results)| finding(entry, results)));
 }
 
 fn finding(entry: &Entry<'_>, results: &VerifyResults) -> Option<FindingBuilder> {

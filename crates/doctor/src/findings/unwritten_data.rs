@@ -19,6 +19,8 @@ const FEW: f64 = 0.01;
 const MOST: f64 = 0.5;
 /// Fewer random reads may happen to find more data than the share says.
 const DRAWN: u64 = 64;
+/// Probability that no random read finds unwritten data, above which there is no finding.
+const CHANCE: f64 = 0.001;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -141,6 +143,12 @@ fn finding(
     if share < if spread == Spread::Unknown { 1.0 - FEW } else { FEW } {
         return None;
     }
+    let block = Bytes::from(job.load.blocks[Dir::Read].max()).max(Bytes(1));
+    let reads = amount.map_or(u64::MAX, |amount| amount / block);
+    // A few random reads may all find data.
+    if spread == Spread::Even && (1.0 - share).powf(reads as f64) > CHANCE {
+        return None;
+    }
     let path = state.path.display();
     let name = &job.identity.name;
     let of = match spread {
@@ -160,8 +168,7 @@ fn finding(
         ))
         .remedy(fill(&state.path, from..to, held > Bytes::ZERO || spills))
         .option(FILENAME);
-    let block = Bytes::from(job.load.blocks[Dir::Read].max()).max(Bytes(1));
-    let few = spread == Spread::Even && amount.is_some_and(|amount| amount / block < DRAWN);
+    let few = spread == Spread::Even && reads < DRAWN;
     match share < MOST || few || written {
         true => Some((share, finding.at_most(Severity::Suspect))),
         false => Some((share, finding)),

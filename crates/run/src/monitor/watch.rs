@@ -1,4 +1,4 @@
-//! Monitors one running job: records its IOPS timeline, and stops it when its run time is over.
+//! Stops a running job when its run time is over.
 
 use fiord_plan::JobPlan;
 
@@ -30,7 +30,7 @@ impl JobWatch {
         self.released = Some(now);
     }
 
-    /// Samples the job at `now`, and stops it if its run time is over.
+    /// Stops the job if its run time is over at `now`.
     pub(crate) fn update(&mut self, job: &JobPlan, control: &JobControl, now: u64) {
         if self.measured.is_none()
             && let Some(began) = control.measured_since()
@@ -51,7 +51,7 @@ impl JobWatch {
         }
     }
 
-    /// When the next sample is due, ns; `None`: at any time. The job itself records when its measured part begins,
+    /// When [`JobWatch::update`] is due, ns; `None`: at any time. The job itself records when its measured part begins,
     /// so the monitor need not watch for that. A stopped job needs no second stop.
     pub(crate) fn due(&self, job: &JobPlan, stopped: bool) -> Option<u64> {
         let measured = self.measured.filter(|_| !self.other_clock)?;

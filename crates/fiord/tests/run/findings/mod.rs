@@ -1,6 +1,7 @@
 //! Tests of findings: each with a run that has the hazard, and a clean run.
 
 mod check;
+mod claims;
 mod data;
 mod devices;
 mod file_systems;

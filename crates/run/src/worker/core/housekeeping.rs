@@ -115,20 +115,26 @@ impl JobState<'_> {
     /// Whether housekeeping must run before the next round. The publishing of counters alone can wait
     /// for the end of a burst of samples, which takes only a few rounds.
     pub(crate) fn housekeeping_urgent(&self, now: u64) -> bool {
-        self.control.attention() || now >= self.next_event(now)
+        self.control.attention() || self.ramps_by_size(now) || now >= self.next_event(now)
     }
 
     pub(super) fn schedule_housekeeping(&self, now: u64) {
-        let due = self.next_event(now).min(now + INTERVAL).min(self.cut_due);
+        let next = if self.ramps_by_size(now) { now } else { self.next_event(now) };
+        let due = next.min(now + INTERVAL).min(self.cut_due);
         self.control.schedule_housekeeping(due);
+    }
+
+    /// Whether the job is in a ramp that an I/O will end (`ramp_size`), so that housekeeping follows each I/O.
+    fn ramps_by_size(&self, now: u64) -> bool {
+        self.ramp.as_ref().is_some_and(|ramp| now >= ramp.until)
     }
 
     /// When the next thing happens that depends on the clock alone: the end of the ramp or of the run
     /// time, a check of rates, an interval of steady state. ns of the engine's clock.
     pub(crate) fn next_event(&self, now: u64) -> u64 {
         match &self.ramp {
-            // A ramp by size has no end time: check after every I/O.
-            Some(ramp) if now >= ramp.until => now,
+            // An I/O ends it, not the clock: a wait for the clock to pass would never end on a virtual clock.
+            Some(ramp) if now >= ramp.until => u64::MAX,
             Some(ramp) => ramp.until,
             None => {
                 let sample = self.steady.as_ref().map_or(u64::MAX, Sampler::due);
