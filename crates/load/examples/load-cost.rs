@@ -66,7 +66,7 @@ fn job(kind: &str) -> Option<JobPlan> {
             let law = match kind {
                 "zipf" => Law::Zipf { theta: 1.2 },
                 "pareto" => Law::Pareto { h: 0.2 },
-                _ => Law::Normal { deviation: 10.0 },
+                _ => Law::Normal { widening: 10.0 },
             };
             job.load.distribution = Distribution::Skewed(Skew { law, centre: Some(0.5) });
             job.load.no_map = true;

@@ -33,7 +33,7 @@ impl Curve {
         let mut groups = match &load.distribution {
             Distribution::Even => Vec::new(),
             Distribution::Skewed(skew) => {
-                let sums = Sums::new(skew.law, blocks, skew.centre.unwrap_or(0.5));
+                let sums = Sums::new(skew.law, blocks);
                 let cells = ranks::shares(&sums).into_iter();
                 cells.map(|(share, width)| EqualBlocks { blocks: width as f64, share }).collect()
             }
@@ -120,8 +120,8 @@ mod tests {
             ("pareto:0.8", 0.2, 0.8),
             ("pareto:0.1", 0.1, 0.9),
             ("zipf:0", 0.3, 0.3),
-            // One standard deviation to each side of the mean of a normal distribution.
-            ("normal:5", 0.1, 0.682_689_492_137),
+            // One standard deviation, a twelfth of the range, to each side of the mean of a normal distribution.
+            ("normal", 1.0 / 6.0, 0.682_689_492_137),
         ] {
             let curve = skewed(text);
             assert!((curve.io_of(data) - io).abs() < 1e-5, "{text}: {}", curve.io_of(data));

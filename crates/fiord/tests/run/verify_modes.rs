@@ -137,6 +137,21 @@ fn jobs_that_follow_each_other_know_what_was_overwritten() {
     }
 }
 
+/// The hottest file starts over, so that its blocks are written many times.
+#[test]
+fn files_with_skewed_shares_are_verified() {
+    let place = Place::new();
+    let line = "--name=v --nrfiles=16 --size=1m --bs=4k --file_service_type=zipf:1.2:0 --ioengine=libaio --iodepth=8";
+    for options in [
+        "--rw=randwrite --verify=md5",
+        "--rw=write --verify=crc32c",
+        "--rw=randrw --bs=4k,8k --verify=fiord",
+    ] {
+        let job = &jobs(&place, &format!("{line} {options}"))[0];
+        assert!(coverage(job).1 > 0, "{options}");
+    }
+}
+
 #[test]
 fn writes_that_may_overlap_to_files_that_are_opened_one_by_one() {
     let place = Place::new();

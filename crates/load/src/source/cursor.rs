@@ -1,6 +1,6 @@
 //! Position of the next I/O in a file.
 
-use fiord_plan::{FilePlan, JobPlan, Mix, Sequencer, Step, Strided};
+use fiord_plan::{FilePlan, FileService, JobPlan, Mix, Sequencer, Step, Strided};
 use fiord_types::{Bytes, Dir, PerDir};
 
 use super::offsets::{RandomOffsets, Rules};
@@ -18,13 +18,16 @@ pub(super) struct OffsetGenerator {
     /// With a skip, the I/O that ends at the end of the file is the last one of the file, unless
     /// the job transfers more than the files hold. As in fio.
     stops_at_end: bool,
+    /// I/Os have holes between them. In a file that goes on after the region, the file is done when the hole after an I/O reaches
+    /// the end of the region. As in fio.
+    holes: bool,
     /// Every n-th I/O has a random offset.
     nth: u32,
     identical: bool,
     percent: PerDir<u8>,
     /// Sequential I/O that reaches the end of a file starts over in it once the job has moved this
     /// many bytes in the pass. Before that the file is done, so that the other files get their
-    /// share.
+    /// share, unless the shares are skewed (`file_service_type=zipf`).
     wraps_from: u64,
     /// A file is done in this pass, so that the others must be done, too, before it gets I/O again.
     left: bool,
@@ -32,7 +35,8 @@ pub(super) struct OffsetGenerator {
     moved: u64,
     /// `trimwrite`: the next write goes to the block that was trimmed.
     pairs: bool,
-    /// When every block was visited, the map is cleared, so the file is never done.
+    /// When every block was visited, the map is cleared, so that the file is never done: only the clock ends the work, or the
+    /// files have skewed shares of it.
     refills: bool,
     /// Sequential writes to zones. The zones decide how much they take.
     zone_writes: bool,
@@ -53,6 +57,8 @@ pub(super) struct OffsetGenerator {
 pub(super) struct FileCursor {
     start: u64,
     len: u64,
+    /// The file is longer than the region.
+    goes_on: bool,
     /// Bytes of the file from `start` on if strided zones continue beyond `len`; otherwise `len`.
     reach: u64,
     /// Per direction: start and end of the last I/O, relative to `start`.
@@ -85,7 +91,11 @@ impl OffsetGenerator {
         };
         let held = job.target.region().0;
         let zone_writes = load.zoned.is_some() && load.mix.has(Dir::Write) && !load.random;
-        let wraps_from = if skip != 0 || zone_writes {
+        // A file that is done would leave its share of the I/O to others.
+        let skewed = !one_by_one
+            && job.target.files.len() > 1
+            && matches!(job.target.service, FileService::Skewed(_));
+        let wraps_from = if skip != 0 || zone_writes || skewed {
             0
         } else if !one_by_one && (timed || load.mix.has(Dir::Write)) {
             held
@@ -95,7 +105,8 @@ impl OffsetGenerator {
         OffsetGenerator {
             random: load.random,
             skip,
-            stops_at_end: skip > 0 && !timed && job.end.bytes <= Bytes(held),
+            stops_at_end: skip > 0 && !timed && !skewed && job.end.bytes <= Bytes(held),
+            holes: skip > 0 && !skewed,
             nth: match load.step {
                 Step::EveryNth(n) if load.random => n.max(1),
                 _ => 1,
@@ -106,7 +117,7 @@ impl OffsetGenerator {
             left: false,
             moved: 0,
             pairs: load.mix == Mix::TrimWrite,
-            refills: timed && !one_by_one,
+            refills: (timed || skewed) && !one_by_one,
             zone_writes,
             rests: load.zoned.is_some_and(|zoned| zoned.remainders),
             strided: load.strided,
@@ -261,6 +272,7 @@ impl OffsetGenerator {
             // The caller, which places the write, knows whether other jobs filled some of the zones: see
             // `Displaced::Passed`.
             false if self.zone_writes && dir == Dir::Write => Some(cursor.len),
+            false if self.holes && cursor.goes_on => None,
             false => self.wraps().then_some(0),
         }
     }
@@ -325,6 +337,7 @@ impl FileCursor {
         Ok(FileCursor {
             start: file.offset.0,
             len: file.len.0,
+            goes_on: file.size_now.max(file.size_needed).is_some_and(|size| size > file.len),
             reach: file.reach().0,
             last: PerDir::all(None),
             next: PerDir::all(0),

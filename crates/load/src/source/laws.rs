@@ -10,7 +10,7 @@ use fiord_types::sort;
 const HEAD: usize = 1024;
 
 /// Cumulative distribution over `n` ranks: the share of the first ranks together. For
-/// [`Law::Normal`] the ranks are blocks, in order.
+/// [`Law::Normal`] the middle rank has the largest share.
 #[derive(Debug, Clone)]
 pub(crate) struct Sums {
     n: u64,
@@ -25,25 +25,23 @@ enum Form {
     Power(f64),
     /// Cumulative shares are this power of the rank, counted from the last rank.
     Mirrored(f64),
-    /// Mean and deviation in ranks, and the share of the bell below the first rank.
-    Normal { middle: f64, deviation: f64, below: f64, inside: f64 },
+    /// The bell, and its share below the first rank and on all ranks.
+    Normal { bell: Bell, below: f64, inside: f64 },
 }
 
 impl Sums {
-    /// Distribution over `n` ranks, at least 1. `middle`: mean of a normal distribution, as a share
-    /// of the range.
-    pub(crate) fn new(law: Law, n: u64, middle: f64) -> Self {
+    /// Distribution over `n` ranks, at least 1. The mean of a normal distribution is their middle.
+    pub(crate) fn new(law: Law, n: u64) -> Self {
         let n = n.max(1);
         let form = match law {
             Law::Zipf { theta } => zipf(theta, n),
             Law::Pareto { h } if h <= 0.5 => Form::Power((1.0 - h).ln() / h.ln()),
             Law::Pareto { h } => Form::Mirrored((1.0 - h).ln() / h.ln()),
-            Law::Normal { deviation } => {
-                let deviation = (deviation / 100.0 * n as f64).max(1.0);
-                let middle = (middle * n as f64).floor().min(n as f64 - 1.0) + 0.5;
-                let below = below((0.0 - middle) / deviation);
-                let inside = self::below((n as f64 - middle) / deviation) - below;
-                Form::Normal { middle, deviation, below, inside }
+            Law::Normal { widening } => {
+                let bell = Bell::new(widening / 100.0 * n as f64, n as f64);
+                let below = bell.below(0.0);
+                let inside = bell.below(n as f64) - below;
+                Form::Normal { bell, below, inside }
             }
         };
         Sums { n, form }
@@ -62,9 +60,7 @@ impl Sums {
             Form::Zipf { theta, head, total } => zipf_sum(*theta, head, count) / total,
             Form::Power(a) => at.powf(*a),
             Form::Mirrored(a) => -(a * (-at).ln_1p()).exp_m1(),
-            Form::Normal { middle, deviation, below, inside } => {
-                (self::below((count as f64 - middle) / deviation) - below) / inside
-            }
+            Form::Normal { bell, below, inside } => (bell.below(count as f64) - below) / inside,
         }
     }
 
@@ -77,9 +73,12 @@ impl Sums {
             knots.push(width);
             width *= 2;
         }
-        if let Form::Normal { middle, deviation, .. } = self.form {
-            for step in -40..=40 {
-                knots.push((middle + deviation * f64::from(step) / 4.0).max(0.0) as u64);
+        if let Form::Normal { bell, .. } = self.form {
+            for edge in
+                [bell.middle - bell.width / 2.0, bell.middle, bell.middle + bell.width / 2.0]
+            {
+                let knot = |step| (edge + bell.deviation * f64::from(step) / 4.0).max(0.0) as u64;
+                knots.extend((-24..=24).map(knot));
             }
         }
         knots.retain(|k| *k <= self.n);
@@ -87,6 +86,41 @@ impl Sums {
         knots.dedup();
         knots
     }
+}
+
+/// The sum of a normally distributed number and one that is evenly distributed over `width` around 0, in ranks.
+#[derive(Debug, Clone, Copy)]
+struct Bell {
+    middle: f64,
+    deviation: f64,
+    width: f64,
+}
+
+impl Bell {
+    /// The bell over `n` ranks. Its standard deviation, without `width`, is a twelfth of the range.
+    fn new(width: f64, n: f64) -> Self {
+        Bell { middle: n / 2.0, deviation: n / 12.0, width }
+    }
+
+    /// Share of the bell below `rank`.
+    fn below(&self, rank: f64) -> f64 {
+        let (from_middle, ratio) = (rank - self.middle, self.width / self.deviation);
+        // A difference of two nearly equal numbers would be inexact. The error of one bell with the deviation of both
+        // is less than 1e-11.
+        if ratio < 0.01 {
+            let deviation = self.deviation.hypot(self.width / 12f64.sqrt());
+            return below(from_middle / deviation);
+        }
+        let x = from_middle / self.deviation;
+        ((below_integral(x + ratio / 2.0) - below_integral(x - ratio / 2.0)) / ratio)
+            .clamp(0.0, 1.0)
+    }
+}
+
+/// Integral of [`below`] from minus infinity to `x`.
+fn below_integral(x: f64) -> f64 {
+    let density = (-x * x / 2.0).exp() / (2.0 * PI).sqrt();
+    x * below(x) + density
 }
 
 fn zipf(theta: f64, n: u64) -> Form {
@@ -149,7 +183,7 @@ mod tests {
     fn zipf_sums_equal_sums_of_single_weights() {
         for theta in [0.0, 0.5, 0.99, 1.2, 2.0, 5.0] {
             let n = 100_000;
-            let sums = Sums::new(Law::Zipf { theta }, n, 0.5);
+            let sums = Sums::new(Law::Zipf { theta }, n);
             let total: f64 = (1..=n).rev().map(|k| (k as f64).powf(-theta)).sum();
             let mut sum = 0.0;
             for k in 1..=n {
@@ -165,7 +199,7 @@ mod tests {
     fn pareto_shares_agree_with_the_definition() {
         for (h, data, share) in [(0.2, 0.2, 0.8), (0.1, 0.1, 0.9), (0.8, 0.2, 0.8), (0.5, 0.3, 0.3)]
         {
-            let sums = Sums::new(Law::Pareto { h }, 1_000_000, 0.5);
+            let sums = Sums::new(Law::Pareto { h }, 1_000_000);
             let got = sums.first((data * 1e6) as u64);
             assert!((got - share).abs() < 1e-9, "{h}: {got}");
         }

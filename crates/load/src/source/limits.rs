@@ -4,9 +4,8 @@
 //! - A loop ends when `io_size` bytes (by default the bytes of the region) or `number_ios` I/Os were
 //!   issued. The I/O that crosses the limit is still made in full. The limits of the loops add up: loop
 //!   `k` ends at `k` times the limit of one, and begins where the last one stopped.
-//! - A pass ends when every file is done. Another pass begins while loops are left. If `io_size` asks
-//!   for more than the files hold, another pass also begins as long as the largest block fits into the
-//!   rest. (Sequential writes to a file of whole blocks do not end the pass at the end of the file: they
+//! - A pass ends when every file is done. Another pass begins while loops are left. If `io_size` is
+//!   set, another pass also begins as long as the largest block fits into the rest. (Sequential writes to a file of whole blocks do not end the pass at the end of the file: they
 //!   start over in it until the last byte.)
 //! - With `trimwrite` a trim and its write count once, but no further pass begins once trims and writes
 //!   together have reached the limit. A loop ends when all trimmed blocks were written.
@@ -32,7 +31,7 @@ pub(super) struct JobLimits {
     /// Number of loops that have not begun.
     loops_left: u64,
     loops: u64,
-    /// `io_size` differs from the length of the files.
+    /// See [`Asked::resized`].
     resized: bool,
     trimwrite: bool,
     /// Bytes that must be left for another pass to begin.
@@ -121,7 +120,7 @@ pub(super) struct Asked {
     /// Number of bytes: those of the whole regions even if the last block is a partial one, because
     /// random I/O without a map continues until it has moved as many bytes.
     pub bytes: Bytes,
-    /// The number differs from the length of the files.
+    /// `io_size` is set, or the number differs from the length of the files.
     pub resized: bool,
 }
 
@@ -134,9 +133,10 @@ impl Asked {
         let regions = job.target.region();
         let lens = files.iter().map(|f| f.len.round_down(block));
         let whole = lens.fold(Bytes::ZERO, Bytes::saturating_add);
+        let resized = job.end.sized || !(whole..=regions).contains(&job.end.bytes);
         match job.end.bytes {
-            bytes if bytes == whole => Asked { bytes: regions, resized: false },
-            bytes => Asked { bytes, resized: !(whole..=regions).contains(&bytes) },
+            bytes if bytes == whole && !job.end.sized => Asked { bytes: regions, resized },
+            bytes => Asked { bytes, resized },
         }
     }
 }

@@ -18,7 +18,8 @@ pub(super) struct Rules {
     /// Per direction: the smallest block, and the number that offsets are multiples of.
     min: PerDir<u64>,
     align: PerDir<u64>,
-    /// The smallest block of all directions in use.
+    /// Bytes of one place of a map: a divisor of the smallest blocks of all directions in use. If such a map would be too large,
+    /// the smallest of them.
     unit: u64,
     seed: u64,
     repeat: bool,
@@ -59,7 +60,9 @@ impl Rules {
         } else {
             Kind::PerDirection
         };
-        let unit = used().map(|dir| min[dir]).min().unwrap_or(1).max(1);
+        let smallest = used().map(|dir| min[dir]).min().unwrap_or(1).max(1);
+        let divisor = used().map(|dir| min[dir]).fold(smallest, divisor);
+        let unit = if divisor * LARGEST_GROWTH >= smallest { divisor } else { smallest };
         let distribution = load.distribution.clone();
         let sequence = match &distribution {
             Distribution::Sequence { blocks, stride } => Some(Sequence::new(blocks, *stride)),
@@ -118,6 +121,14 @@ impl Rules {
             Distribution::Sequence { .. } => Some(Memory::Sequence),
         }
     }
+}
+
+/// How many times as large as with the smallest block a map may be because blocks of different directions share no grid.
+const LARGEST_GROWTH: u64 = 16;
+
+/// The greatest common divisor.
+fn divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { divisor(b, a % b) }
 }
 
 /// The directions that draw offsets. With `trimwrite` the writes follow the trims and draw none.
@@ -242,7 +253,7 @@ impl RandomOffsets {
             }
             Memory::Walk(walk) => return Some((walk.draw()? * align, len)),
             Memory::Map(map) => {
-                let (offset, len, last) = draw_free(map, rules, (self.len, min), len, rng)?;
+                let (offset, len, last) = draw_free(map, rules, (dir, self.len), len, rng)?;
                 self.last = last;
                 return Some((offset, len));
             }
@@ -310,27 +321,34 @@ fn fold(at: u64, places: u64) -> u64 {
     if at < places { at } else { at % places }
 }
 
-/// Draws a free place for a block: at random, or the next free one after that, as long as the free
-/// space there. If the smallest block of the direction is longer than the free space, it overlaps
-/// blocks that were visited.
+/// Draws a place for a block in a file of `file_len` bytes: a multiple of the direction's smallest block, at random, or the next
+/// one with free space after that, as long as the free space there. If the direction's smallest block is longer than the
+/// free space, it overlaps blocks that were visited.
 fn draw_free(
     map: &mut Bitmap,
     rules: &Rules,
-    (file_len, min): (u64, u64),
+    (dir, file_len): (Dir, u64),
     len: u32,
     rng: &mut Rng,
 ) -> Option<(u64, u32, Last)> {
-    let unit = rules.unit;
-    let places = file_len.checked_sub(min)? / unit + 1;
-    let first = map.next_free(rng.below(places))?;
-    // If only the end is free and too short, take the block that ends there.
-    let at = first.min(places - 1);
-    let wanted = u64::from(len).div_ceil(unit);
-    let free = map.run(at, wanted);
-    let len = if free == wanted { u64::from(len) } else { (free * unit).max(min) };
-    let end = at + len.div_ceil(unit);
-    let fresh = if first == at { free } else { map.run(first, end - first) };
-    let last = Last::Units { from: first, to: first + fresh, start: at };
-    map.take(at, end - at);
-    Some((at * unit, len as u32, last))
+    let (unit, min, align) = (rules.unit, rules.min[dir], rules.align[dir]);
+    let places = rules.places(dir, file_len)?;
+    let mut first = map.next_free(rng.below(places) * align / unit)?;
+    // Space after the last whole block of this direction belongs to other directions.
+    if first * unit / align >= places {
+        first = map.next_free(0).filter(|first| first * unit / align < places)?;
+    }
+    let offset = first * unit / align * align;
+    let start = offset / unit;
+    let wanted = (offset + u64::from(len)).div_ceil(unit) - start;
+    let before = first - start;
+    let free = before + map.run(first, wanted.saturating_sub(before));
+    let len = match free == wanted {
+        true => u64::from(len),
+        false => (free * unit / min * min).max(min),
+    };
+    let end = (offset + len).div_ceil(unit);
+    let last = Last::Units { from: first, to: first + map.run(first, end - first), start };
+    map.take(start, end - start);
+    Some((offset, len as u32, last))
 }

@@ -83,8 +83,7 @@ impl Permutation {
     }
 }
 
-/// A keyed bijection of `0 .. n` that spreads ranks over a range, with the first rank at a given
-/// place.
+/// A keyed bijection of `0 .. n` that spreads ranks over a range, with one rank at a given place.
 #[derive(Debug, Clone)]
 pub(super) struct Scatter {
     n: u64,
@@ -96,15 +95,15 @@ pub(super) struct Scatter {
 }
 
 impl Scatter {
-    /// A bijection of `0 .. n` (`n` at least 1) that maps 0 to `first`.
-    pub(super) fn new(n: u64, first: u64, rng: &mut Rng) -> Self {
+    /// A bijection of `0 .. n` (`n` at least 1) that maps `rank` to `place`.
+    pub(super) fn new(n: u64, (rank, place): (u64, u64), rng: &mut Rng) -> Self {
         let n = n.max(1);
         let bits = 64 - (n - 1).leading_zeros();
         let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
         let keys = [rng.draw() & mask, rng.draw() | 1, rng.draw() | 1];
         let mut scatter = Scatter { n, mask, shift: bits.div_ceil(2), keys, turn: 0 };
-        let zero = scatter.place(0);
-        scatter.turn = if first >= zero { first - zero } else { first + (n - zero) };
+        let unturned = scatter.place(rank);
+        scatter.turn = if place >= unturned { place - unturned } else { place + (n - unturned) };
         scatter
     }
 
@@ -155,10 +154,11 @@ mod tests {
         }
 
         #[test]
-        fn ranks_are_spread_over_all_places(n in 1u64..5000, first: u64, seed: u64) {
+        fn ranks_are_spread_over_all_places(n in 1u64..5000, rank: u64, place: u64, seed: u64) {
+            let (hottest, place) = (rank % n, place % n);
             let scatter =
-                Scatter::new(n, first % n, &mut Rng::new(seed, Purpose::HotSpot, 0));
-            prop_assert_eq!(scatter.place(0), first % n);
+                Scatter::new(n, (hottest, place), &mut Rng::new(seed, Purpose::HotSpot, 0));
+            prop_assert_eq!(scatter.place(hottest), place);
             let mut seen = vec![false; n as usize];
             for rank in 0..n {
                 prop_assert!(!std::mem::replace(&mut seen[scatter.place(rank) as usize], true));

@@ -107,7 +107,10 @@ fn skew(word: &str, rest: Option<&str>) -> Result<Skew, ValueError> {
             }
         },
         _ => match first(0.0) {
-            deviation if (0.0..100.0).contains(&deviation) => Law::Normal { deviation },
+            // fio widens the bell by at most half of the range.
+            deviation if (0.0..100.0).contains(&deviation) => {
+                Law::Normal { widening: deviation.min(50.0) }
+            }
             d => {
                 let what = format!("normal deviation out of range (0 <= input < 100.0): {d}");
                 return wrong(what, "To fix: write a percentage of the range, such as `normal:10`");

@@ -162,6 +162,8 @@ pub struct End {
     /// If the offsets run out earlier (`io_size` larger than the region, `rw=read:4k`), they start
     /// over. The job does not shorten the last I/O, so a loop may transfer up to one block more.
     pub bytes: Bytes,
+    /// `io_size` is set: passes over the files begin until `bytes` are transferred, even if `bytes` is the length of the files.
+    pub sized: bool,
     /// `number_ios`: the job ends after this many I/Os. `None`: no limit.
     pub ios: Option<u64>,
     /// `exit_on_io_done`: the job ends when all jobs that do I/O have ended.

@@ -71,6 +71,7 @@ fn end(len: u64) -> End {
         ramp_size: Bytes::ZERO,
         loops: 1,
         bytes: Bytes(len),
+        sized: false,
         ios: None,
         with_io: false,
         exitall: false,

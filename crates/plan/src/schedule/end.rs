@@ -1,8 +1,8 @@
 //! When a job ends: bytes, I/Os, times and loops, and which other jobs end with it.
 
 use fiord_job::option::table::{
-    EXIT_WHAT, EXITALL, EXITALL_ON_ERROR, FILESIZE, FILL_DEVICE, IO_SIZE, LOOPS, NUMBER_IOS,
-    RAMP_SIZE, RAMP_TIME, RUNTIME, SIZE, SPACE_RESERVE, TIME_BASED, activity,
+    EXIT_WHAT, EXITALL, EXITALL_ON_ERROR, FILL_DEVICE, IO_SIZE, LOOPS, NUMBER_IOS, RAMP_SIZE,
+    RAMP_TIME, RUNTIME, SIZE, SPACE_RESERVE, TIME_BASED, activity,
 };
 use fiord_job::option::value::Amount;
 use fiord_types::{Bytes, Nanos};
@@ -39,6 +39,7 @@ pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
         ramp_size: job.get(RAMP_SIZE).unwrap_or(Bytes::ZERO),
         loops: u64::from(job.get(LOOPS)).max(1),
         bytes: Bytes::ZERO,
+        sized: io_size(job).is_some(),
         ios: Some(job.get(NUMBER_IOS)).filter(|n| *n > 0),
         with_io: job.get(activity::EXIT_ON_IO_DONE),
         exitall: job.get(EXITALL),
@@ -50,23 +51,34 @@ pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
     }
 }
 
-/// Bytes of one loop: `io_size`, otherwise the whole blocks of the regions, limited by `size` if
-/// `filesize` is set. `block` is the smallest block in bytes.
+/// Bytes of one loop: `io_size`, otherwise the whole blocks of the regions, limited by `size`. `block` is the smallest block in bytes.
 pub(crate) fn bytes(job: Reading, files: &[FilePlan], block: u32) -> u64 {
     let block = u64::from(block.max(1));
     let whole = files.iter().fold(0u64, |sum, f| sum.saturating_add(f.len.0 / block * block));
-    match zones::amount(job, job.get(IO_SIZE)) {
-        Some(Amount::Bytes(b)) if b > 0 => b,
-        Some(Amount::Zones(count)) if count > 0 => {
+    match io_size(job) {
+        Some(Amount::Bytes(b)) => b,
+        Some(Amount::Zones(count)) => {
             let zones = files.iter().find_map(|file| file.zones);
             zones.map_or(whole, |zones| zones.size.saturating_mul(count).0)
         }
-        Some(Amount::Percent(p)) if p > 0.0 => {
+        Some(Amount::Percent(p)) => {
             share(files.iter().fold(0u64, |sum, f| sum.saturating_add(f.len.0)), p)
         }
-        _ => match job.get(SIZE) {
-            Some(Amount::Bytes(b)) if b > 0 && job.is_set(FILESIZE) => whole.min(b),
+        None => match job.get(SIZE) {
+            // The last block may cross the end of `size`, and `filesize` may be larger.
+            Some(Amount::Bytes(b)) if b > 0 => whole.min(b),
             _ => whole,
         },
     }
+}
+
+/// `io_size`, if it is more than 0.
+fn io_size(job: Reading) -> Option<Amount> {
+    let amount = zones::amount(job, job.get(IO_SIZE))?;
+    let some = match amount {
+        Amount::Bytes(bytes) => bytes > 0,
+        Amount::Zones(count) => count > 0,
+        Amount::Percent(percent) => percent > 0.0,
+    };
+    some.then_some(amount)
 }

@@ -65,12 +65,9 @@ pub(crate) fn plan(
                     return files;
                 }
                 let parts = (its_zones, usage, wanted.share);
-                let part = used(job, &path, region, parts, messages);
+                let whole = |part| with_last_block(job, (load, wanted.share), part, extent);
+                let part = used(job, &path, region, parts, messages).map(whole);
                 let Some(region) = part else { return files };
-                let region = match sequential_block(job, load).filter(|_| wanted.share.is_none()) {
-                    Some(block) => sizes::whole_blocks(region, extent, block),
-                    None => region,
-                };
                 let extends =
                     harm::extends(&path, (kind, region.needed.map(|bytes| bytes.0)), usage, survey);
                 note(job, &path, region, survey, messages);
@@ -113,16 +110,23 @@ fn region_of(
     }
 }
 
-/// The block size in bytes of a sequential job with one block size whose last block may cross the end of `size`. `None`: the job has
-/// none. As in fio, sizes in per cent are limits.
-fn sequential_block(job: Reading, load: &Load) -> Option<u64> {
-    let plain = !load.random && load.zoned.is_none() && load.strided.is_none();
+/// The region of a sequential job with one block size: with a `size` in bytes, a block that begins before its end is
+/// transferred in full if the file holds it, as in fio.
+fn with_last_block(
+    job: Reading,
+    (load, share): (&Load, Option<HostShare>),
+    region: Region,
+    extent: Extent,
+) -> Region {
+    let mut typed = load.mix.dirs().map(|dir| &load.blocks[dir]);
+    let Some(BlockSize::Fixed(block)) = typed.next() else { return region };
+    let alike = typed.all(|size| *size == BlockSize::Fixed(*block));
+    let zones = load.zoned.is_some() || load.strided.is_some();
     let stated = matches!(job.get(SIZE), Some(Amount::Bytes(_))) && !job.is_set(FILESIZE);
-    let BlockSize::Fixed(block) = load.mix.dirs().next().map(|dir| &load.blocks[dir])? else {
-        return None;
-    };
-    let alike = load.mix.dirs().all(|dir| load.blocks[dir] == BlockSize::Fixed(*block));
-    (plain && alike && stated).then_some(u64::from(*block))
+    match alike && stated && !load.random && !zones && share.is_none() {
+        true => sizes::whole_blocks(region, extent, u64::from(*block)),
+        false => region,
+    }
 }
 
 /// The part of a region that the job uses: whole zones, and the share of this host. `None`: a message says why there is

@@ -262,8 +262,7 @@ impl Wanted {
     }
 }
 
-/// The region of sequential I/O: a block that begins before the end of `size` is transferred in full if the file holds it, as
-/// in fio.
+/// The region, rounded up to whole blocks of this many bytes if the file holds them.
 pub(crate) fn whole_blocks(region: Region, extent: Extent, block: u64) -> Region {
     let len = region.len.0.checked_next_multiple_of(block.max(1)).unwrap_or(region.len.0);
     let end = region.offset.0.saturating_add(len);

@@ -23,7 +23,8 @@ fn distributions_are_read() {
     assert_eq!(distribution("zipf"), skewed(Law::Zipf { theta: 1.1 }, None));
     assert_eq!(distribution("pareto:0.2:0.25"), skewed(Law::Pareto { h: 0.2 }, Some(0.25)));
     assert_eq!(distribution("pareto"), skewed(Law::Pareto { h: 0.2 }, None));
-    assert_eq!(distribution("normal:10"), skewed(Law::Normal { deviation: 10.0 }, Some(0.5)));
+    assert_eq!(distribution("normal:99"), skewed(Law::Normal { widening: 50.0 }, Some(0.5)));
+    assert_eq!(distribution("normal:10"), skewed(Law::Normal { widening: 10.0 }, Some(0.5)));
     let percent = |share, p| ZoneShare { share, size: ZoneSize::Percent(p) };
     let bytes = |share, b| ZoneShare { share, size: ZoneSize::Bytes(b) };
     let both = vec![percent(60, 10.0), percent(40, 90.0)];
@@ -102,7 +103,7 @@ fn files_can_be_skewed() {
     };
     let skewed = |law, centre| FileService::Skewed(Skew { law, centre });
     assert_eq!(service("zipf:1.2:0.5"), skewed(Law::Zipf { theta: 1.2 }, Some(0.5)));
-    assert_eq!(service("gauss:10"), skewed(Law::Normal { deviation: 10.0 }, Some(0.5)));
+    assert_eq!(service("gauss:10"), skewed(Law::Normal { widening: 10.0 }, Some(0.5)));
     for value in ["zipf:1", "pareto:2", "normal:100", "zipf:x"] {
         let line = format!("{RANDOM} --file_service_type={value}");
         assert!(run(&Fake::default(), &line).is_err(), "{value}");

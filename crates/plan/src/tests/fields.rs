@@ -46,6 +46,8 @@ fn load() {
             j.load.blocks[Dir::Trim] == BlockSize::Range { min: 4096, max: u32::MAX - 4095 }
         }),
         ("--rw=randtrimwrite --ioengine=null", |j| j.load.mix == Mix::TrimWrite && j.load.random),
+        ("--io_size=1m", |j| j.end.sized),
+        ("--io_size=0", |j| !j.end.sized),
         ("--rw=trim --ioengine=null", |j| j.load.mix == Mix::Trim),
         ("--rw=randread:8", |j| j.load.step == Step::EveryNth(8)),
         ("--rw=read:4k", |j| j.load.step == Step::Skip(4096)),

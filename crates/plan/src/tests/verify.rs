@@ -98,6 +98,7 @@ fn tracking() {
     assert_eq!(tracking("--rw=randwrite --bssplit=6k/50:8k/50"), map(2048));
     assert_eq!(tracking("--rw=write --time_based --runtime=3"), Tracking::Replay);
     assert_eq!(tracking("--rw=write --io_size=2m"), map(4096));
+    assert_eq!(tracking("--rw=randwrite --nrfiles=4 --file_service_type=zipf:1.2"), map(4096));
     assert_eq!(tracking("--rw=trimwrite --offset=1k"), map(1024));
     assert_eq!(tracking("--rw=write --bsrange=1k-3k --bs_unaligned"), Tracking::Records);
 }

@@ -7,7 +7,7 @@ use fiord_job::option::value::PatternPart;
 use fiord_types::{Bytes, Dir, common_divisor};
 
 use crate::model::{
-    BlockSize, Distribution, JobPlan, Mix, Step, Tracking, VerifyMethod, VerifyPlan,
+    BlockSize, Distribution, FileService, JobPlan, Mix, Step, Tracking, VerifyMethod, VerifyPlan,
 };
 
 /// The capacities of all zones of a device are multiples of this many bytes.
@@ -21,7 +21,14 @@ pub(super) fn rewrites(plan: &JobPlan) -> bool {
         && (load.no_map
             || load.distribution != Distribution::Even
             || load.random_percent[Dir::Write] < 100);
-    at_random || load.step != Step::None || load.sprandom.is_some() || plan.end.bytes > region
+    // A file with a large share of the I/O starts over.
+    let skewed =
+        plan.target.files.len() > 1 && matches!(plan.target.service, FileService::Skewed(_));
+    at_random
+        || skewed
+        || load.step != Step::None
+        || load.sprandom.is_some()
+        || plan.end.bytes > region
 }
 
 /// Whether a loop may end within a pass over the files, so that another loop, or the rest of this one, begins again

@@ -48,7 +48,7 @@ options! {
     pub const IODEPTH_LOW: Opt<Option<u32>> = option("iodepth_low", COUNT, "iodepth_low=4")
         .under("iodepth");
 
-    /// Delays an I/O while another I/O to the same bytes is in flight.
+    /// Delays an I/O while another I/O to the same bytes is in flight, unless both are reads.
     pub const SERIALIZE_OVERLAP: Opt<bool> =
         option("serialize_overlap", BOOL, "serialize_overlap=1").default("0").under("iodepth");
 

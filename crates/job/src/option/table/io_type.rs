@@ -71,7 +71,10 @@ words! {
             "pareto",
             "few blocks get most of the I/O, by a power law: `pareto:POWER[:CENTRE]`",
         ),
-        Normal = new("normal", "a bell curve around a centre: `normal:DEVIATION[:CENTRE]`"),
+        Normal = new(
+            "normal",
+            "a bell curve, whose blocks lie all over the range: `normal[:DEVIATION[:CENTRE]]`; DEVIATION, up to 50, widens it",
+        ),
         Zoned = new(
             "zoned",
             "percentages of the I/O for percentages of the range: `zoned:60/10:40/90`",

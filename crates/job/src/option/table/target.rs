@@ -101,7 +101,9 @@ options! {
 
     /// How the worker chooses the file for the next I/O. After `random`, `roundrobin` and
     /// `sequential`, a number says how many I/Os go to a file before the worker chooses again
-    /// (`random:8`). After the skewed distributions, the number is their parameter.
+    /// (`random:8`). After the skewed distributions, the number is their parameter, as in
+    /// `random_distribution`; a file counts as 1024 places of the distribution. Files with a large
+    /// share start over when all their blocks were accessed, so that they keep their share.
     pub const FILE_SERVICE_TYPE: Opt<WithSuffix<FileServiceType>> =
         option("file_service_type", one_of_with(Suffix::Text), "file_service_type=random:8")
             .default("roundrobin")

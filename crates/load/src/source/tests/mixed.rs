@@ -106,3 +106,32 @@ fn sizes_follow_the_order_of_the_io() {
     }
     assert!(counts.iter().all(|count| *count > 20), "{counts:?}");
 }
+
+/// `blockalign`: the default is the smallest block of the direction.
+#[test]
+fn blocks_are_aligned_to_the_smallest_block_of_their_direction() {
+    for (sizes, aligns) in [
+        ("bssplit=8k/50:16k/50,4k/50:4k/50", [8192, 4096]),
+        ("bssplit=4k/50:8k/50,2k/50:64k/50", [4096, 2048]),
+        ("bssplit=8k/50:16k/50,12k/50:24k/50", [8192, 12288]),
+        ("bssplit=3k/50:6k/50,4097/50:4097/50", [3072, 4097]),
+    ] {
+        for more in ["", "norandommap"] {
+            for size in ["2m", "2050k"] {
+                let all = ios(&job(&format!("rw=randrw {sizes} {more} size={size} io_size=16m")));
+                for io in &all {
+                    let align = aligns[io.dir as usize];
+                    assert!(io.offset % align == 0, "{sizes} {more} {size}: {io:?}");
+                    assert!(io.offset + u64::from(io.len) <= 2050 << 10, "{sizes}: {io:?}");
+                }
+                let bytes: u64 = all.iter().map(|io| u64::from(io.len)).sum();
+                assert!(bytes >= 16 << 20, "{sizes} {more} {size}: {bytes}");
+            }
+        }
+        // Each pass visits every block, unless the file has more than whole blocks of both directions.
+        let all = ios(&job(&format!("rw=randrw {sizes} size=1536k io_size=16m")));
+        let mut seen = vec![false; 1536 << 10];
+        all.iter().for_each(|io| seen[io.offset as usize..][..io.len as usize].fill(true));
+        assert!(seen.iter().filter(|seen| !**seen).count() < 8192, "{sizes}");
+    }
+}

@@ -26,6 +26,7 @@ fn job(words: &str) -> JobPlan {
             "io_size" => io_size = Some(bytes(value)),
             "nrfiles" => files = value.parse().unwrap(),
             "openfiles" => open = Some(value.parse().unwrap()),
+            "file_size" => job.target.files[0].size_now = Some(Bytes(bytes(value))),
             "offset" => job.target.files[0].offset = Bytes(bytes(value)),
             "number_ios" => job.end.ios = Some(value.parse().unwrap()),
             "loops" => job.end.loops = value.parse().unwrap(),
@@ -38,6 +39,7 @@ fn job(words: &str) -> JobPlan {
     job.target.files = vec![file; files as usize];
     job.target.open_files = open.unwrap_or(files as u32);
     job.end.bytes = Bytes(io_size.unwrap_or(each * files));
+    job.end.sized = io_size.is_some();
     if let Some(plan) = job.load.sprandom {
         let block = job.load.blocks[Dir::Write].min();
         job.end.bytes = Bytes(files * plan.writes(each, block) * u64::from(block));
@@ -84,7 +86,8 @@ fn load_word(load: &mut Load, name: &str, value: &str) {
                 let (size, share) = part.split_once('/').unwrap();
                 (bytes(size) as u32, share.parse().unwrap())
             };
-            blocks(load, vec![BlockSize::Split(value.split(':').map(share).collect())]);
+            let list = |list: &str| BlockSize::Split(list.split(':').map(share).collect());
+            blocks(load, value.split(',').map(list).collect());
         }
         "bs_unaligned" => load.unaligned = true,
         "ba" => (load.align, load.no_map) = (PerDir::all(bytes(value)), true),

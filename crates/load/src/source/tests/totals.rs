@@ -248,3 +248,32 @@ fn mixes_keep_their_shares() {
         assert!((reads - n * p).abs() < 5.0 * (n * p * (1.0 - p)).sqrt(), "{percent}: {reads}");
     }
 }
+
+/// Numbers of I/Os and the last offset in KiB, as measured in fio 3.42 with files of 1 MiB and of 2 MiB.
+#[test]
+fn holes_end_a_pass_where_the_file_goes_on() {
+    for (words, count, last) in [
+        ("rw=read:4k", 256, 1016),
+        ("rw=read:4k io_size=1m", 256, 1016),
+        ("rw=read:8k", 86, 1020),
+        ("rw=read:8k io_size=512k", 128, 492),
+        ("rw=read:8k io_size=1m", 256, 996),
+        ("rw=read:8k io_size=2m", 512, 972),
+        ("rw=read:8k loops=2", 172, 1020),
+        ("rw=read:8k io_size=1m loops=2", 258, 1020),
+        ("rw=write:8k io_size=1m", 256, 996),
+        ("rw=read:4k file_size=2m", 128, 1016),
+        ("rw=write:4k file_size=2m", 128, 1016),
+        ("rw=read:12k file_size=2m", 64, 1008),
+        ("rw=read:4k file_size=2m io_size=512k", 128, 1016),
+        ("rw=read:4k file_size=2m io_size=1m", 256, 1016),
+        ("rw=read:4k file_size=2m io_size=2m", 512, 1016),
+        ("rw=read:4k file_size=2m loops=2", 256, 1016),
+        ("rw=read:8k file_size=2m", 86, 1020),
+        ("rw=read:8k file_size=2m io_size=1m", 256, 996),
+    ] {
+        let all = super::ios(&job(&format!("{words} bs=4k size=1m")));
+        let got = (all.len(), all.last().map(|io| io.offset >> 10));
+        assert_eq!(got, (count, Some(last)), "{words}");
+    }
+}
