@@ -150,10 +150,10 @@ pub struct Recorder {
     /// The requested measurements, a set of [`axes`]. [`Recorder::complete`] obeys it when called with
     /// [`axes::DYNAMIC`].
     pub axes: u32,
-    /// Measurements that the job did not ask for, and that its loop takes so that series and charts have latencies.
+    /// Measurements that the job did not ask for, and that its loop may take so that series and charts have latencies.
     /// [`Recorder::keep_asked`] drops them.
     #[serde(skip)]
-    pub unasked: u32,
+    unasked: u32,
     /// Submission takes no separate time, so [`Recorder::finish`] copies the completion latency to the total
     /// latency. The worker sets this for an engine that completes in `queue` if `LAT` is requested without its
     /// histogram.
@@ -405,6 +405,14 @@ impl Recorder {
                 }
             }
         }
+    }
+    /// Notes a measurement that the job did not ask for: a set of [`axes`]. [`Recorder::take_unasked`] turns it on.
+    pub fn note_unasked(&mut self, axes: u32) {
+        self.unasked = axes;
+    }
+    /// Takes the measurements of [`Recorder::note_unasked`], too, in a loop that obeys [`Recorder::axes`].
+    pub fn take_unasked(&mut self) {
+        self.axes |= self.unasked;
     }
     /// Whether [`Recorder::keep_asked`] drops all histograms of completed I/Os.
     #[must_use]

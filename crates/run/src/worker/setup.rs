@@ -232,7 +232,7 @@ impl<'a, E: Engine> Start<'a, E> {
         // The writes are read back without being written.
         let only = verify.is_some_and(|verify| verify.pass == VerifyPass::Only);
         let source = if only { AnySource::Ended } else { source };
-        self.recorder.axes |= self.recorder.unasked;
+        self.recorder.take_unasked();
         match self.kind {
             LoopKind::Managed => self.run::<AnySource, LoopsOf<Managed>>(source),
             _ => self.run_dynamic(source),
@@ -470,7 +470,7 @@ fn recorder(job: &JobPlan, (at_once, instant): (bool, bool), managed: bool) -> B
     let histograms = axes::CLAT_HIST | axes::LAT_HIST;
     if wanted & (axes::LAT | histograms) == axes::LAT && !(at_once && instant) {
         // For what the job does over time: the loops that take only what is asked for take this, too.
-        recorder.unasked = axes::LAT_HIST;
+        recorder.note_unasked(axes::LAT_HIST);
         dirs.iter().for_each(|dir| recorder.dirs[*dir].lat_hist.reserve());
     }
     if let Some(priorities) = &job.load.priorities {
