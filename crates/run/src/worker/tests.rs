@@ -488,7 +488,8 @@ fn reads_of_a_growing_file_end_where_it_ends() {
         job.target.layout.on_open = true;
         job.target.files[0].kind = FileKind::Regular;
         job.load.mix = Mix::ReadWrite { read_percent: 50 };
-        let answer = |n: usize, op: &Op| Outcome::ok(if n % 3 == 0 { 0 } else { op.len / 2 });
+        let answer =
+            |n: usize, op: &Op| Outcome::ok(if n.is_multiple_of(3) { 0 } else { op.len / 2 });
         let (result, ..) = run_list(job, depth, (0..9).map(read_at).collect(), answer);
         assert_eq!(result.error, None);
         let reads = &result.recorder.dirs[Dir::Read];
