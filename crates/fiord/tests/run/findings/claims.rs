@@ -199,7 +199,7 @@ fn findings(place: &Place, line: &str) -> Vec<Value> {
     ran.json()["fiord"]["findings"].as_array().cloned().unwrap_or_default()
 }
 
-/// The rate makes the job wait while only bytes can end its ramp. On a virtual clock, it waited for ever.
+/// The rate makes the job wait while only bytes can end its ramp. On a virtual clock, the job did not end.
 #[test]
 fn a_ramp_by_size_ends_under_a_rate() {
     let place = Place::new();
