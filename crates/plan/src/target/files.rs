@@ -64,10 +64,9 @@ pub(crate) fn plan(
                 if harm::refuse(job, &path, (kind, grows, extent), usage, survey, messages) {
                     return files;
                 }
-                let parts = (its_zones, usage, wanted.share);
                 let whole = |part| with_last_block(job, (load, wanted.share), part, extent);
-                let part = used(job, &path, region, parts, messages).map(whole);
-                let Some(region) = part else { return files };
+                let part = used(job, &path, region, (its_zones, usage, wanted.share), messages);
+                let Some(region) = part.map(whole) else { return files };
                 let extends =
                     harm::extends(&path, (kind, region.needed.map(|bytes| bytes.0)), usage, survey);
                 note(job, &path, region, survey, messages);
