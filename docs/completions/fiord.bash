@@ -124,7 +124,7 @@ _fiord() {
         --disable_slat) words="0 1" ;;
         --disable_bw_measurement) words="0 1" ;;
         --disable_bw) words="0 1" ;;
-        --ignore_findings) words="aio-threads buffered-not-synced cache-hits cache-under-direct cached-working-set clock-error clock-source compressible-data connection-per-request contents-cost dentry-cache depth-ignored depth-not-reached device-errors direct-not-direct doubtful-job drive-letter empty-zones existing-names file-extended generator-bound governor hidden-stalls host-lost host-straggler hosts-differ link-degraded log-bound log-on-target loopback misaligned no-data-moved no-effect noisy-neighbour not-preconditioned not-steady nothing-verified numa offloads-off overlapping-writers oversubscribed-path peer-limited rate-and-rwmix rate-missed reads-beyond-pointer replay-late run-warning same-start-offset scheduler server-throttling shared-target size-per-job slow-name-lookup space-reserved spec-exceeded spec-missed split-or-merged start-skew submission-blocks target-in-use thermal-throttle throttled-by-cgroup tls-handshakes too-short uneven-targets unit-surprise unwritten-data value-adjusted volatile-cache window-limited zero-data zeroes-written zone-limits" ;;
+        --ignore_findings) words="aio-threads bad-data buffered-not-synced cache-hits cache-under-direct cached-working-set clock-error clock-source compressible-data connection-per-request contents-cost dentry-cache depth-ignored depth-not-reached device-errors direct-not-direct doubtful-job drive-letter empty-zones ended-in-ramp existing-names file-extended generator-bound governor hidden-stalls host-lost host-straggler hosts-differ link-degraded log-bound log-on-target loopback misaligned no-data-moved no-effect noisy-neighbour not-preconditioned not-steady nothing-verified numa offloads-off overlapping-writers oversubscribed-path peer-limited rate-and-rwmix rate-missed reads-beyond-pointer replay-late run-warning same-start-offset scheduler server-throttling shared-target size-per-job slow-name-lookup space-reserved spec-exceeded spec-missed split-or-merged start-skew submission-blocks target-in-use thermal-throttle throttled-by-cgroup tls-handshakes too-short unanswered-requests uneven-targets unit-surprise unwritten-data value-adjusted volatile-cache window-limited zero-data zeroes-written zone-limits" ;;
         --continue_on_error) words="none read write io verify all 0 1" ;;
         --error_dump) words="0 1" ;;
         --profile) words="tiobench act vioperf" ;;
@@ -586,6 +586,7 @@ _fiord() {
         --sim_faults=
         --sim_crash=
         --sim_store=
+        --sim_record=
         --sim_real_time=
         --cpuload=
         --cpuchunks=

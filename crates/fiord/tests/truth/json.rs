@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::compared::{Comparisons, Rounding::SixDecimals};
 use crate::expected::{Asked, EntryTruth, LatencyTruth, RateTruth, RowTruth, coarse, share};
-use crate::record::{DIRECTIONS, DoneIo, LatencyKind};
+use crate::record::{DIRECTIONS, DoneIo, LatencyOf};
 
 const DEPTHS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
 const BATCHES: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
@@ -114,7 +114,7 @@ fn row(
         c.same(&format!("{name} {key}"), whole(&row[key]), expected.into());
     }
     c.close(&format!("{name} iops"), float(&row["iops"]), truth.rate(), SixDecimals);
-    let kinds: [LatencyKind; 3] = [
+    let kinds: [(&str, bool, bool, LatencyOf); 3] = [
         ("slat_ns", asked.slat, asked.slat_percentiles, DoneIo::slat),
         ("clat_ns", asked.clat, asked.clat_percentiles, DoneIo::clat),
         ("lat_ns", asked.lat, asked.lat_percentiles, DoneIo::lat),

@@ -27,10 +27,6 @@ pub(crate) struct DoneIo {
     pub reap: u64,
 }
 
-/// A kind of latency in a report: its key, whether the job measures it, whether the report has its percentiles, and its value for
-/// an I/O, ns.
-pub(crate) type LatencyKind = (&'static str, bool, bool, fn(&DoneIo) -> u64);
-
 impl DoneIo {
     pub(crate) fn is_done(&self) -> bool {
         self.errno.is_none()
@@ -45,6 +41,9 @@ impl DoneIo {
         self.end - self.start
     }
 }
+
+/// A latency of an I/O.
+pub(crate) type LatencyOf = fn(&DoneIo) -> u64;
 
 /// The record of a job.
 #[derive(Debug, Clone, Default)]

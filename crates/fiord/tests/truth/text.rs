@@ -5,7 +5,7 @@ use crate::compared::{Comparisons, Rounding::Digits};
 use crate::expected::{
     Asked, EntryTruth, LatencyTruth, RateTruth, RowTruth, coarse, middle, share,
 };
-use crate::record::{DIRECTIONS, DoneIo, LatencyKind};
+use crate::record::{DIRECTIONS, DoneIo, LatencyOf};
 
 /// The totals of a group by row: read, write, trim, mixed.
 #[derive(Debug, Clone, Default)]
@@ -145,7 +145,7 @@ fn direction(c: &mut Comparisons, lines: &str, name: &str, row: &RowTruth, asked
     let (amount, time) = parts.get(2).and_then(|text| text.split_once('/')).unwrap_or(("", ""));
     number(c, &format!("{name} bytes"), amount, row.bytes as f64);
     c.same("text: run time", time, format!("{}msec)", row.runtime_ms).as_str());
-    let kinds: [LatencyKind; 3] = [
+    let kinds: [(&str, bool, bool, LatencyOf); 3] = [
         ("slat", asked.slat, asked.slat_percentiles, DoneIo::slat),
         ("clat", asked.clat, asked.clat_percentiles, DoneIo::clat),
         ("lat", asked.lat, asked.lat_percentiles, DoneIo::lat),
