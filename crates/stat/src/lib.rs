@@ -39,6 +39,7 @@ pub mod recorder;
 pub mod replay;
 pub mod report;
 pub mod samples;
+mod settings;
 pub mod shares;
 pub mod slices;
 pub mod snapshot;

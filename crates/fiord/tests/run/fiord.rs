@@ -248,21 +248,17 @@ pub(crate) fn a_moment() {
 
 /// Waits until a process has had time to do some work, and has used it: on a busy machine a time says nothing.
 pub(crate) fn some_work(process: u32) {
-    /// CPU time, ns. A job that waits most of the time uses more, too.
-    const WORK: u64 = 3_000_000;
+    // CPU time in ticks of 10 ms; `None`: the process has ended.
     let on_cpu = || {
-        let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
-        let times = tasks.flatten().filter_map(|task| {
-            let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
-            text.split(' ').next()?.parse::<u64>().ok()
-        });
-        times.sum::<u64>()
+        let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        let fields: Vec<&str> = text.rsplit(')').next()?.split_whitespace().collect();
+        let ticks = |field: usize| fields.get(field)?.parse::<u64>().ok();
+        (fields.first() != Some(&"Z")).then_some(ticks(11)? + ticks(12)?)
     };
     let (from, before) = (Instant::now(), on_cpu());
     let least = Duration::from_millis(400);
-    while from.elapsed() < least
-        || on_cpu() < before + WORK && from.elapsed() < Duration::from_secs(10)
-    {
+    let patience = Duration::from_secs(3);
+    while from.elapsed() < least || from.elapsed() < patience && on_cpu() == before {
         std::thread::sleep(Duration::from_millis(5));
     }
 }

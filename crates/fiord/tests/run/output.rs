@@ -139,13 +139,13 @@ fn status_interval_repeats_the_report() {
     let place = Place::new();
     let line = format!("{JOB} --time_based --runtime=1500ms --status-interval=250ms");
     let ran = place.run(&line).ok();
-    // Five reports and the last one; a machine that pauses may miss some.
+    // Five or six reports and the last one; a machine that pauses may miss some.
     let reports = ran.out.matches("Run status group 0").count();
-    assert!((2..=6).contains(&reports), "{}", ran.out);
+    assert!((2..=7).contains(&reports), "{reports}: {}", ran.out);
     for format in ["json", "json+"] {
         let ran = place.run(&format!("{line} --output-format={format}")).ok();
         let documents = ran.documents();
-        assert!((2..=6).contains(&documents.len()), "{}", ran.out);
+        assert!((2..=7).contains(&documents.len()), "{}", ran.out);
         // As in fio, two documents follow each other without a separator: "}" and "{" each have a line.
         let edges = ran.out.lines().filter(|line| ["{", "}"].contains(line)).collect::<String>();
         assert_eq!(edges, "{}".repeat(documents.len()));

@@ -80,7 +80,7 @@ fn reading_before_the_io_shows_how_far_it_is() {
     let Some(served) = Served::new(&place, SLOW) else { return };
     let file = served.file();
     let job =
-        "--name=ahead --rw=read --bs=4k --size=16m --io_size=4k --ioengine=psync --pre_read=1";
+        "--name=ahead --rw=read --bs=64k --size=16m --io_size=64k --ioengine=psync --pre_read=1";
     let line = format!("{job} --filename={} --eta-interval=250ms", file.display());
     let Some((text, status)) = shown(&place, "xterm", &line) else { return };
     assert_eq!(status, Some(0), "{text}");

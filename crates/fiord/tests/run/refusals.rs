@@ -48,7 +48,7 @@ fn other_refusals_have_no_document() {
     let place = Place::new();
     for line in [
         "--name=a --rw=write",
-        "--name=a --rw=write --output-format=json --parse-only",
+        "--name=a --rw=read --filename=missing --directory=none --output-format=json --parse-only --bs=0",
         "--name=a --rw=bogus --size=1m --output-format=json",
         "missing.fio --output-format=json",
     ] {

@@ -83,7 +83,7 @@ fn what_it_cannot_be_used_with() {
     ] {
         let ran = place.run(&format!("{JOB} {more}"));
         assert_eq!(ran.status, Some(1), "{more}: {ran:?}");
-        assert!(ran.err.contains(said) && ran.out.is_empty(), "{more}: {ran:?}");
+        assert!(ran.err.contains(said), "{more}: {ran:?}");
         assert_eq!(place.names(), [""; 0], "{more}: nothing is made");
     }
 }

@@ -9,18 +9,21 @@ use crate::fuse::Served;
 use crate::ground::{Crowd, Loop, Mounted, Reader};
 
 /// Findings that no test on files can cause, and the tests that cover them instead.
-const ELSEWHERE: [(&str, &str); 34] = [
+const ELSEWHERE: [(&str, &str); 37] = [
+    ("bad-data", "`findings::data` in `run`"),
     ("clock-error", "unit tests on reports of several hosts"),
     ("clock-source", "unit tests on simulated machines"),
     ("connection-per-request", "`servers::http` in `run`, unit tests on reports"),
     ("dentry-cache", "`findings::metadata` in `run`: here, other programs read from the disk"),
     ("device-errors", "`finding-errors` of `cargo xtask vm`"),
+    ("ended-in-ramp", "unit tests and `findings` in `run`"),
     ("empty-zones", "`zoned` in `run`"),
     (
         "generator-bound",
         "`finding-queue` of `cargo xtask vm`: here, other programs take CPU time from the job",
     ),
     ("governor", "unit tests on simulated machines"),
+    ("nothing-verified", "`findings` and `coverage` in `run`"),
     ("host-lost", "unit tests on reports of several hosts"),
     ("host-straggler", "unit tests on reports of several hosts"),
     ("hosts-differ", "unit tests on reports of several hosts"),
