@@ -51,7 +51,11 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(RefusalText::read(bytes).message.len() < 2000);
     let _ = UploadEnd::read(bytes);
     if let Some(id) = upload_id(bytes) {
-        assert!(encode_text(&id).bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.~%".contains(&byte)));
+        assert!(
+            encode_text(&id)
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_.~%".contains(&byte))
+        );
     }
     let mut parts = PartList::new();
     parts.add(&String::from_utf8_lossy(bytes));

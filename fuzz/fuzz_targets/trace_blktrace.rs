@@ -31,7 +31,8 @@ fuzz_target!(|bytes: &[u8]| {
     let whole = bytes.to_vec();
     let open = Box::new(move || {
         let halves = whole.split_at(whole.len() / 96 * 48);
-        let boxed = |half: &[u8]| -> Box<dyn BufRead> { Box::new(std::io::Cursor::new(half.to_vec())) };
+        let boxed =
+            |half: &[u8]| -> Box<dyn BufRead> { Box::new(std::io::Cursor::new(half.to_vec())) };
         Ok(vec![boxed(halves.0), boxed(halves.1)])
     });
     let mut out = Vec::new();

@@ -21,8 +21,12 @@ fuzz_target!(|bytes: &[u8]| {
     for method in [Method::Crc32c, Method::Meta, Method::Sha512] {
         let Ok(format) = WriteFormat::new(method, 0, 0, None) else { continue };
         let write = ExpectedWrite { offset: 4096, seed: Some(3), number: Some(5) };
-        let intervals =
-            ExpectedIntervals { format: &format, promise: Promise::Unknown, began: Some(7), newest: None };
+        let intervals = ExpectedIntervals {
+            format: &format,
+            promise: Promise::Unknown,
+            began: Some(7),
+            newest: None,
+        };
         let _ = intervals.diagnose(&write, bytes);
     }
 });

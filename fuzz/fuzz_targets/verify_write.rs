@@ -36,7 +36,8 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let found = &found[..];
     let began = (choice & 32 != 0).then_some(7);
-    let expectation = ExpectedIntervals { format: &format, promise: Promise::Unknown, began, newest: None };
+    let expectation =
+        ExpectedIntervals { format: &format, promise: Promise::Unknown, began, newest: None };
     let extents = expectation.diagnose(&expected, found);
     let mut end = Bytes(expected.offset);
     for extent in &extents {
