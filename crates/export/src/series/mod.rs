@@ -27,7 +27,7 @@ pub use text::{header, line};
 use self::windows::SampledJob;
 use crate::metrics::phase_word;
 
-/// Percentages of the percentiles in a row. The last one is the largest latency, see [`largest`].
+/// Percentages of the percentiles in a row. The last one is the largest latency, as `largest` computes it.
 pub const SERIES_PERCENTILES: [f64; 7] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 100.0];
 
 /// What a column is for. It decides how the line protocol of InfluxDB writes it.
