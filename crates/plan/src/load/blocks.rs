@@ -107,17 +107,19 @@ fn fit(job: Reading, option: &'static OptionDef, bytes: u64, messages: &mut Mess
 fn part_of(bytes: u64) -> u32 {
     /// The largest part.
     const LARGEST: u64 = 1 << 31;
+    /// Numbers of parts that are tried: a block can have 16 EiB.
+    const ATTEMPTS: usize = 4096;
     let few = bytes.div_ceil(LARGEST);
     let whole =
         |parts: &u64| bytes.is_multiple_of(*parts) && (bytes / parts).is_multiple_of(SECTOR);
-    let parts = (few..few.saturating_mul(4)).find(whole);
+    let parts = (few..few.saturating_mul(4)).take(ATTEMPTS).find(whole);
     parts.map_or(LARGEST, |parts| bytes / parts) as u32
 }
 
 /// The largest block of a range that begins at `min`.
 fn largest(job: Reading, (min, max): (u32, u64), messages: &mut Messages) -> u32 {
     u32::try_from(max).unwrap_or_else(|_| {
-        let largest = u32::MAX - u32::MAX % min;
+        let largest = u32::MAX - u32::MAX % min.max(1);
         let what = format!(
             "the largest block is {largest} bytes instead of {max}: an I/O has less than 4 GiB"
         );
@@ -168,4 +170,16 @@ pub(crate) fn smallest(blocks: &PerDir<BlockSize>, mix: Mix) -> u32 {
 
 fn of_used(blocks: &PerDir<BlockSize>, mix: Mix) -> impl Iterator<Item = &BlockSize> {
     mix.dirs().map(move |d| &blocks[d])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_blocks_of_any_size_are_found_at_once() {
+        assert_eq!(part_of(1 << 32), 1 << 31);
+        assert_eq!(part_of(3 << 32), 1 << 31);
+        assert_eq!(part_of(u64::MAX), 1 << 31);
+    }
 }
