@@ -51,8 +51,8 @@ refused "twice the limit" "takes at most $limit bytes in one command \(MDTS\)" -
 for depth in 1 8; do
     fiord_json split$depth --name=split --filename=$ng --ioengine=io_uring_cmd --size=16M --bs=1536k --rw=write \
         --iodepth=$depth --nvme_split=1 --buffer_pattern=0xaa
-    same "split at $depth: I/Os" "$(json split$depth '.jobs[0].write.total_ios')" 10
-    same "split at $depth: bytes" "$(json split$depth '.jobs[0].write.io_bytes')" 15728640
+    same "split at $depth: I/Os" "$(json split$depth '.jobs[0].write.total_ios')" 11
+    same "split at $depth: bytes" "$(json split$depth '.jobs[0].write.io_bytes')" 17301504
     same "split at $depth: they are there" \
         "$(dd if=$disk bs=1M count=15 iflag=direct 2>/dev/null | tr -d '\252' | wc -c)" 0
 done

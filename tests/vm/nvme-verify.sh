@@ -69,8 +69,9 @@ same "each difference is read once" "$(reads)" 2
 refused "the first difference ends the job" "verify=pattern failed on $ng at offset 49152" --name=bad $base --rw=write --verify_only
 
 # Commands that store no data of the job have nothing to verify. Zeros are verified by a job that reads.
-refused "zeroes" "write_mode=zeroes. writes zeros instead" --name=x --filename=$ng --ioengine=io_uring_cmd --size=1M --bs=16k \
-    --rw=write --write_mode=zeroes --verify=crc32c
+fiord_json verified-zeroes --name=x --filename=$ng --ioengine=io_uring_cmd --size=1M --bs=16k --rw=write --write_mode=zeroes \
+    --verify=crc32c
+same "zeroes that are verified: blocks read back" "$(json verified-zeroes '.jobs[0].read.total_ios')" 64
 fiord_json zeroes --name=zeroes --filename=$ng --ioengine=io_uring_cmd --size=1M --bs=64k --rw=write --write_mode=zeroes
 fiord_json zeros --name=zeros --filename=$ng --ioengine=io_uring_cmd --size=1M --bs=16k --rw=read --verify=pattern \
     --verify_pattern=0x00

@@ -197,7 +197,9 @@ impl Journals {
             return Err(refuse(Errno::EEXIST, why));
         }
         let how = Open::write_only().create(!is_device).exclusive(is_device).mode(0o666);
-        let opened = FileGuard::typed().open(how, path).map_err(failed)?;
+        // A device without a user may hold a journal: it is checked above, and opened exclusively.
+        let guard = if is_device { FileGuard::target() } else { FileGuard::typed() };
+        let opened = guard.open(how, path).map_err(failed)?;
         let identity = identity(&file::facts_of(&opened.fd).map_err(failed)?);
         if !is_device {
             file::truncate(&opened.fd, Bytes::ZERO).map_err(failed)?;
