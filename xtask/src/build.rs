@@ -13,18 +13,14 @@ pub(crate) struct Built {
     pub bare_loop: PathBuf,
 }
 
-/// Builds fiord and the bare loop as `cargo test --workspace` does, so that everything that it has compiled is used. A build
-/// without tests has other features of libraries, and would compile the workspace again: therefore this one includes the
-/// smallest test program.
+/// Builds all tests, and with them fiord and the bare loop: everything that `cargo test --workspace` has compiled is used. A build
+/// without tests has other features of libraries, and would compile the workspace again.
 ///
 /// # Errors
 ///
 /// If cargo cannot be run, or something does not compile.
 pub(crate) fn as_tests_do() -> Result<Built> {
-    let arguments = ["--test", "plain_path", "--example", "bare_loop"];
-    let built = executables(
-        Command::new(cargo()).args(["test", "--workspace", "--no-run"]).args(arguments),
-    )?;
+    let built = executables(Command::new(cargo()).args(["test", "--workspace", "--no-run"]))?;
     Ok(Built { fiord: named(&built, "fiord")?, bare_loop: named(&built, "bare_loop")? })
 }
 
@@ -61,9 +57,9 @@ fn executables(command: &mut Command) -> Result<Vec<Value>> {
 }
 
 fn named(built: &[Value], name: &str) -> Result<PathBuf> {
-    let of_this_name = built.iter().find(|message| {
-        message["target"]["name"] == name && message["target"]["kind"] != serde_json::json!(["lib"])
-    });
-    let path = of_this_name.and_then(|message| message["executable"].as_str());
+    // Programs with tests have the same names.
+    let is_program =
+        |message: &&Value| message["target"]["name"] == name && message["profile"]["test"] == false;
+    let path = built.iter().find(is_program).and_then(|message| message["executable"].as_str());
     path.map(PathBuf::from).with_context(|| format!("cargo names no program {name}"))
 }
