@@ -44,6 +44,12 @@ fn cargo() -> PathBuf {
 
 /// Runs a build, and returns cargo's messages about programs.
 fn executables(command: &mut Command) -> Result<Vec<Value>> {
+    // What `cargo run` says of xtask itself: build scripts (ring's) run again if it changes, and with them everything that follows.
+    let of_xtask =
+        |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    for (name, _) in std::env::vars().filter(|(name, _)| of_xtask(name)) {
+        command.env_remove(name);
+    }
     let output = command
         .arg("--message-format=json-render-diagnostics")
         .current_dir(crate::place::root())
