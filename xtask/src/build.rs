@@ -28,7 +28,7 @@ pub(crate) fn as_tests_do() -> Result<Built> {
 ///
 /// # Errors
 ///
-/// Those of [`as_tests_do`].
+/// See [`as_tests_do`].
 pub(crate) fn release() -> Result<Built> {
     let packages = ["--package", "fiord", "--package", "fiord-engine"];
     let targets = ["--bin", "fiord", "--example", "bare_loop"];

@@ -24,7 +24,7 @@ impl Session<'_> {
     /// Writes results for people, without characters of names that a terminal obeys.
     ///
     /// # Errors
-    /// Those of [`Session::print_document`].
+    /// See [`Session::print_document`].
     pub fn print(&mut self, text: &str) -> Result<(), CannotPrint> {
         self.print_document(&plain(text))
     }

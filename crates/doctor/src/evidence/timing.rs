@@ -64,7 +64,7 @@ fn starts_with(a: &JobPlan, b: &JobPlan) -> bool {
 /// What the plan and the report say about two jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Concurrency {
-    /// They run at the same time.
+    /// The jobs run at the same time.
     Yes,
     /// One of them starts after the other has ended.
     No,

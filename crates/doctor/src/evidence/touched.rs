@@ -12,11 +12,11 @@ use crate::check::After;
 /// How the I/Os of a job lie in the range of a [`Touched`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spread {
-    /// They touch each byte.
+    /// The jobs touch each byte.
     Whole,
-    /// They touch a part, and each byte is equally likely to be in it.
+    /// The jobs touch a part, and each byte is equally likely to be in it.
     Even,
-    /// They touch a part, and it is unknown which.
+    /// The jobs touch a part, and it is unknown which.
     Unknown,
 }
 

@@ -20,7 +20,7 @@ impl RowFile {
     /// Appends to the end of a file that was opened for appending, or that is empty.
     ///
     /// # Errors
-    /// Those of `fstat(2)`.
+    /// The errors of `fstat(2)`.
     pub fn new(file: File) -> Result<RowFile> {
         let facts = facts_of(&file)?;
         let whole = (facts.kind == InodeType::Regular).then_some(facts.size);
@@ -30,7 +30,7 @@ impl RowFile {
     /// Appends whole lines. If that fails, the file ends with the last line that was written whole.
     ///
     /// # Errors
-    /// Those of `write(2)`.
+    /// The errors of `write(2)`.
     pub fn write_lines(&mut self, lines: &[u8]) -> std::io::Result<()> {
         let end_of_line = |written: &[u8]| written.iter().rposition(|byte| *byte == b'\n');
         self.write(lines, &|written| end_of_line(written).map_or(0, |last| last + 1))
@@ -40,7 +40,7 @@ impl RowFile {
     /// none of them.
     ///
     /// # Errors
-    /// Those of `write(2)`.
+    /// The errors of `write(2)`.
     pub fn write_part(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.write(bytes, &|_| 0)
     }
