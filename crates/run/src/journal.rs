@@ -159,13 +159,7 @@ impl Journals {
         path: &Path,
         header: &JournalHeader,
     ) -> Result<(Arc<Journal>, Option<String>), JobError> {
-        let refuse = |errno: Errno, why: &str| {
-            let detail = format!(
-                "could not create the journal: {why}. To fix: set verify_journal to a file that can be created, \
-                 or to an unused block device, on another disk than the target"
-            );
-            JobError::new(Stage::Verify, errno, detail).at(path)
-        };
+        let refuse = |errno: Errno, why: &str| cannot_create(path, errno, why);
         let failed = |error: fiord_sys::Error| refuse(error.errno, &error.to_string());
         let mut all = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let found = match file::exists(path).map_err(failed)? {
@@ -178,23 +172,10 @@ impl Journals {
                 false => Err(refuse(Errno::EINVAL, "it is the journal of other targets")),
             };
         }
-        let kind = found.map_or(InodeType::Regular, |facts| facts.kind);
-        let is_device = kind == InodeType::Block;
-        if !is_device && kind != InodeType::Regular {
-            return Err(refuse(Errno::EINVAL, "it is neither a regular file nor a block device"));
-        }
+        let is_device = found.is_some_and(|facts| facts.kind == InodeType::Block);
         let targets = || header.targets.iter().filter_map(JournaledTarget::known_path);
-        if targets().any(|target| is_same_file(target, path)) {
-            return Err(refuse(Errno::EINVAL, "it is the target of the job"));
-        }
-        if is_device && let Some(user) = in_use::user(path).map_err(failed)? {
-            return Err(refuse(Errno::EBUSY, &user.to_string()));
-        }
-        if found.is_some_and(|facts| !is_device && facts.size > Bytes::ZERO)
-            && !is_journal(path).map_err(failed)?
-        {
-            let why = "it exists and is not a journal, so its contents would be lost";
-            return Err(refuse(Errno::EEXIST, why));
+        if let Some(facts) = &found {
+            check_existing(path, facts, targets())?;
         }
         let how = Open::write_only().create(!is_device).exclusive(is_device).mode(0o666);
         // A device without a user may hold a journal: it is checked above, and opened exclusively.
@@ -225,6 +206,39 @@ impl Journals {
         all.insert(identity, Arc::clone(&journal));
         Ok((journal, warning))
     }
+}
+
+fn cannot_create(path: &Path, errno: Errno, why: &str) -> JobError {
+    let detail = format!(
+        "could not create the journal: {why}. To fix: set verify_journal to a file that can be created, or to an \
+         unused block device, on another disk than the target"
+    );
+    JobError::new(Stage::Verify, errno, detail).at(path)
+}
+
+/// Refuses to overwrite an existing file that is a target, is in use, or holds something other than a journal.
+fn check_existing<'a>(
+    path: &Path,
+    facts: &FileFacts,
+    mut targets: impl Iterator<Item = &'a Path>,
+) -> Result<(), JobError> {
+    let refuse = |errno: Errno, why: &str| Err(cannot_create(path, errno, why));
+    let failed = |error: fiord_sys::Error| cannot_create(path, error.errno, &error.to_string());
+    let is_device = facts.kind == InodeType::Block;
+    if !is_device && facts.kind != InodeType::Regular {
+        return refuse(Errno::EINVAL, "it is neither a regular file nor a block device");
+    }
+    if targets.any(|target| is_same_file(target, path)) {
+        return refuse(Errno::EINVAL, "it is the target of the job");
+    }
+    if is_device && let Some(user) = in_use::user(path).map_err(failed)? {
+        return refuse(Errno::EBUSY, &user.to_string());
+    }
+    if !is_device && facts.size > Bytes::ZERO && !is_journal(path).map_err(failed)? {
+        let why = "it exists and is not a journal, so its contents would be lost";
+        return refuse(Errno::EEXIST, why);
+    }
+    Ok(())
 }
 
 impl Journal {

@@ -9,17 +9,12 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::fiord::{Place, signal};
-use crate::hosts;
+use crate::{hosts, ports};
 
 /// The longest time for anything that another program does.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// A job that completes 10,000 I/Os in each second of a virtual clock, which takes a moment.
 const SIM: &str = "--name=job --ioengine=sim --rw=randread --size=1g --time_based --output=o.txt";
-
-/// A port that nothing listens on at the moment.
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
 
 /// The body of the answer to a request; `None` if there is no answer.
 fn http(port: u16, method: &str, target: &str, headers: &str, body: &str) -> Option<Vec<u8>> {
@@ -234,7 +229,7 @@ fn promtool_accepts_the_file_of_metrics() {
 fn the_node_exporter_reads_the_file_of_metrics() {
     let place = Place::new();
     place.run(&format!("{SIM} --runtime=1 --metrics=a.prom")).ok();
-    let port = free_port();
+    let port = ports::free(1);
     let arguments = [
         "--collector.disable-defaults".to_owned(),
         "--collector.textfile".into(),
@@ -263,7 +258,7 @@ fn prometheus(port: u16, query: &str) -> Option<f64> {
 fn prometheus_scrapes_a_run() {
     for native in [false, true] {
         let place = Place::new();
-        let (own, web) = (free_port(), free_port());
+        let (own, web) = (ports::free(1), ports::free(1));
         place.write(
             "prometheus.yml",
             format!(
@@ -311,7 +306,7 @@ fn prometheus_scrapes_a_run() {
 #[test]
 fn the_final_metrics_linger() {
     let place = Place::new();
-    let port = free_port();
+    let port = ports::free(1);
     let mut child =
         place.start(&format!(
         "--name=job --ioengine=psync --iodepth=8 --rw=read --size=1m --filename=f --output=o.txt --metrics=:{port} \
@@ -333,7 +328,7 @@ fn the_final_metrics_linger() {
 fn influxdb_takes_a_series() {
     let place = Place::new();
     place.run(&format!("{SIM} --runtime=5 --series=a.lp")).ok();
-    let (web, rpc) = (free_port(), free_port());
+    let (web, rpc) = (ports::free(1), ports::free(1));
     place.write(
         "influxdb.conf",
         format!(

@@ -1,10 +1,15 @@
 //! Ports of this machine for tests that run beside each other.
 
 use std::net::TcpListener;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 /// How many ports each process of tests has.
 const EACH: u16 = 100;
+/// How many processes of tests can have ports.
+const PROCESSES: u16 = 200;
 
 /// Returns the first of so many ports in a row that nothing uses, and that no other test gets soon.
 ///
@@ -12,7 +17,7 @@ const EACH: u16 = 100;
 /// could get one of those between this call and the job that listens.
 pub(crate) fn free(count: u16) -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
-    let first = 12_000 + (std::process::id() % 200) as u16 * EACH;
+    let first = first();
     for _ in 0..10 * EACH {
         let begin = NEXT.fetch_add(count, Ordering::Relaxed) % EACH;
         let all = first + begin..first + begin + count;
@@ -21,4 +26,22 @@ pub(crate) fn free(count: u16) -> u16 {
         }
     }
     panic!("no {count} ports in a row are free from {first} on");
+}
+
+/// Returns the first port of this process. A name in the abstract namespace says that it belongs to this process, until the
+/// process ends.
+fn first() -> u16 {
+    static CLAIM: OnceLock<(u16, UnixListener)> = OnceLock::new();
+    let (number, _) = CLAIM.get_or_init(|| {
+        let mine = (std::process::id() % u32::from(PROCESSES)) as u16;
+        (0..PROCESSES)
+            .map(|further| (mine + further) % PROCESSES)
+            .find_map(|number| {
+                let name = format!("fiord-tests-ports-{number}");
+                let address = SocketAddr::from_abstract_name(name).unwrap();
+                Some((number, UnixListener::bind_addr(&address).ok()?))
+            })
+            .expect("other processes of tests have all ports")
+    });
+    12_000 + number * EACH
 }

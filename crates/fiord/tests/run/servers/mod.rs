@@ -12,8 +12,10 @@ mod nfs;
 mod relay;
 mod swift;
 
-use std::net::TcpListener;
+use std::fs::File;
+use std::io::{Read, Seek};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use self::relay::Relay;
@@ -28,8 +30,9 @@ impl Server {
     #[track_caller]
     pub(crate) fn start(command: &mut Command, answers: impl Fn() -> bool) -> Option<Self> {
         let name = command.get_program().to_string_lossy().into_owned();
-        let started =
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let printed = unnamed_file();
+        let output = || Stdio::from(printed.try_clone().unwrap());
+        let started = command.stdin(Stdio::null()).stdout(output()).stderr(output()).spawn();
         let Ok(child) = started else {
             eprintln!("skipped: {name} is not installed");
             return None;
@@ -38,7 +41,10 @@ impl Server {
         let until = Instant::now() + Duration::from_secs(60);
         while !answers() {
             if let Some(status) = server.0.try_wait().unwrap() {
-                panic!("{name} ended: {status}: {command:?}");
+                let mut text = Vec::new();
+                (&printed).rewind().and_then(|()| (&printed).read_to_end(&mut text)).unwrap();
+                let text = String::from_utf8_lossy(&text);
+                panic!("{name} ended: {status}: {command:?}\n{text}");
             }
             assert!(Instant::now() < until, "{name} does not answer");
             std::thread::sleep(Duration::from_millis(5));
@@ -62,6 +68,17 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// A file that ends with this value.
+fn unnamed_file() -> File {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("fiord-tests-server-{}-{number}", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let file = File::options().read(true).append(true).create_new(true).open(&path).unwrap();
+    std::fs::remove_file(path).unwrap();
+    file
 }
 
 /// A server process that does not answer until this value is dropped.
@@ -115,9 +132,9 @@ pub(crate) fn fio_verifies(place: &Place) -> bool {
     verifies
 }
 
-/// A port of the loopback interface that nothing listened on a moment ago.
+/// A port that nothing listens on, and that no other test gets.
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    crate::ports::free(1)
 }
 
 /// Whether something listens on a port of the loopback interface.
