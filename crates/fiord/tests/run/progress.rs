@@ -77,17 +77,17 @@ const SLOW: Duration = Duration::from_millis(25);
 #[test]
 fn reading_before_the_io_shows_how_far_it_is() {
     let place = Place::new();
-    let Some(served) = Served::new(&place, SLOW) else { return };
+    let Some(served) = Served::new(&place, SLOW / 5) else { return };
     let file = served.file();
     let job =
-        "--name=ahead --rw=read --bs=64k --size=16m --io_size=64k --ioengine=psync --pre_read=1";
+        "--name=ahead --rw=read --bs=64k --size=4m --io_size=64k --ioengine=psync --pre_read=1";
     let line = format!("{job} --filename={} --eta-interval=250ms", file.display());
     let Some((text, status)) = shown(&place, "xterm", &line) else { return };
     assert_eq!(status, Some(0), "{text}");
     let lines = drawn(&text);
     // The first line has no rate yet.
     let is_bar = |line: &&String| line.starts_with("ahead: reading ahead [");
-    let bar = lines.iter().filter(is_bar).find(|line| line.contains("of 16.0MiB]["));
+    let bar = lines.iter().filter(is_bar).find(|line| line.contains("of 4096KiB]["));
     assert!(bar.is_some_and(|line| line.contains("[eta ")), "{text}");
 }
 
