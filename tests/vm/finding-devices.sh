@@ -7,13 +7,13 @@
 disk=/dev/fiord/nvme
 
 check "devices as JSON" sh -c "fiord devices --format=json $disk /dev/fiord/nvme-ext >devices.json"
-same "model" "$(jq -r '.devices[0].model' devices.json)" "QEMU NVMe Ctrl"
-same "the firmware is listed" "$(jq '.devices[0].firmware | length > 0' devices.json)" true
-same "format" "$(jq -r '.devices[0].format | split(" ")[0]' devices.json)" "$(blockdev --getss $disk)"
-same "format with metadata" "$(jq -r '.devices[1].format | split(" ")[0]' devices.json)" "512+8"
-same "SMART: media errors" "$(jq '.devices[0].smart.media_errors' devices.json)" 0
-same "generic node" "$(jq -r '.devices[0].generic | startswith("/dev/ng")' devices.json)" true
-same "PCI address" "$(jq '.devices[0].pcie | length > 0' devices.json)" true
+same "model" "$(gojq -r '.devices[0].model' devices.json)" "QEMU NVMe Ctrl"
+same "the firmware is listed" "$(gojq '.devices[0].firmware | length > 0' devices.json)" true
+same "format" "$(gojq -r '.devices[0].format | split(" ")[0]' devices.json)" "$(blockdev --getss $disk)"
+same "format with metadata" "$(gojq -r '.devices[1].format | split(" ")[0]' devices.json)" "512+8"
+same "SMART: media errors" "$(gojq '.devices[0].smart.media_errors' devices.json)" 0
+same "generic node" "$(gojq -r '.devices[0].generic | startswith("/dev/ng")' devices.json)" true
+same "PCI address" "$(gojq '.devices[0].pcie | length > 0' devices.json)" true
 check "a tree" sh -c "fiord devices --tree | grep -q 'QEMU NVMe'"
 
 job="--name=x --filename=$disk --rw=randread --bs=4k --size=4M --direct=1 --ioengine=psync"

@@ -10,7 +10,7 @@
 run() {
     fiord --name=x --filename=/dev/fiord/nvme-ng --ioengine=io_uring_cmd --cmd_type=nvme --write_mode=zeroes --bs=16M \
         --rw=write --deac=1 --time_based --runtime=500ms --ramp_time=100ms --output-format=json "$@" 2>/dev/null |
-        jq -r '.jobs[0] | "\(.write.iops) \((.usr_cpu + .sys_cpu) / 100 * 1e9 / .write.iops)"'
+        gojq -r '.jobs[0] | "\(.write.iops) \((.usr_cpu + .sys_cpu) / 100 * 1e9 / .write.iops)"'
 }
 # median COLUMN FILE: of five lines.
 median() { sort -n -k "$1,$1" "$2" | awk -v c="$1" 'NR == 3 { print $c }'; }

@@ -74,7 +74,7 @@ reports direct no-effect "always stores past the caches"
 # Rates next to a bare loop of copies, clwb and fences, in turn. fiord is built for tests here, and instructions are
 # emulated, so only the order of magnitude can be checked; `cargo xtask bench` compares optimised programs.
 pmem fill --rw=write --size=8m --direct=1
-rate_of() { jq '[.jobs[0] | (.read.iops, .write.iops) | numbers] | add' "$1"; }
+rate_of() { gojq '[.jobs[0] | (.read.iops, .write.iops) | numbers] | add' "$1"; }
 compare() {
     what=$1 bare=$2
     shift 2

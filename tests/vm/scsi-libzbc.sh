@@ -12,8 +12,8 @@ zbc() { name=$1; shift; fiord_json "$name" --name="$name" --ioengine=libzbc --zo
 # Both devices report the same zones.
 fiord zones $SD --format=json >block.json
 fiord zones $SG --format=json >generic.json
-same "zones" "$(jq -c .zones generic.json)" "$(jq -c .zones block.json)"
-same "limits" "$(jq -c .limits.max_open_zones generic.json)" 8
+same "zones" "$(gojq -c .zones generic.json)" "$(gojq -c .zones block.json)"
+same "limits" "$(gojq -c .limits.max_open_zones generic.json)" 8
 
 # Sequential writes fill the zones of the range, by commands of 16 bytes.
 zbc fill --filename=$SG --rw=write --bs=64k --offset=4z --size=8z --buffer_pattern=0x5a

@@ -50,12 +50,12 @@ has "the table" table '^jobs +bs +IOPS +BW +mean +p50 +p99 +p99.9 +CPU$'
 suite write zbd/write $mixed --set pass=1,2 --set bs=128k
 same "rows" "$(json write '.rows | length')" 2
 same "full zones" "$(zones_in $mixed fu)" 56
-same "every byte of them" "$(json write '.rows[1].file' | xargs -I{} jq '.jobs[0].write.io_bytes' write.dir/{})" 117440512
+same "every byte of them" "$(json write '.rows[1].file' | xargs -I{} gojq '.jobs[0].write.io_bytes' write.dir/{})" 117440512
 
 # Reads after a preparation, which is not repeated for the remaining points.
 suite randread zbd/randread $mixed --set iodepth=1,8 --set bs=4k $short
 same "rows" "$(json randread '.rows | length')" 2
-same "reads only" "$(json randread '.rows[1].file' | xargs -I{} jq '.jobs[0].write.total_ios' randread.dir/{})" 0
+same "reads only" "$(json randread '.rows[1].file' | xargs -I{} gojq '.jobs[0].write.total_ios' randread.dir/{})" 0
 fiord suite zbd/randread $mixed --set iodepth=1,8 --set bs=4k,16k $short --dir=randread.dir --yes --eta=always >table 2>err
 has "only what is new" err '5 runs, 2 left'
 suite seqread zbd/seqread $mixed --set jobs=2 --set bs=64k $short

@@ -7,7 +7,7 @@
 zns=/dev/fiord/zns
 
 # states FILE: how many zones of each state a document has.
-states() { jq -c '[.zones[].state] | group_by(.) | map({(.[0]): length}) | add' "$1"; }
+states() { gojq -c '[.zones[].state] | group_by(.) | map({(.[0]): length}) | add' "$1"; }
 
 # The report in three formats.
 dd if=/dev/zero of=$zns bs=64k count=3 oflag=direct 2>/dev/null
@@ -21,13 +21,13 @@ same "a line a zone" "$(fiord zones $zns --each | grep -c ' seq ')" 512
 same "a range" "$(fiord zones $zns --each --range 8+4 | grep -c ' seq ')" 4
 fiord zones $zns --format=json >block.json
 fiord zones /dev/fiord/zns-ng --format=json >generic.json
-same "both devices tell the same zones" "$(jq -c .zones block.json)" "$(jq -c .zones generic.json)"
-same "and the same limits" "$(jq -c '[.limits.max_open_zones, .limits.max_active_zones]' generic.json)" '[14,14]'
-same "appends through the generic device too" "$(jq '.limits.zone_append_max_bytes > 0' generic.json)" true
+same "both devices tell the same zones" "$(gojq -c .zones block.json)" "$(gojq -c .zones generic.json)"
+same "and the same limits" "$(gojq -c '[.limits.max_open_zones, .limits.max_active_zones]' generic.json)" '[14,14]'
+same "appends through the generic device too" "$(gojq '.limits.zone_append_max_bytes > 0' generic.json)" true
 same "as blkzone" "$(states block.json)" '{"empty":511,"implicit-open":1}'
-same "written" "$(jq .summary.written_bytes block.json)" 196608
-same "conventional zones" "$(fiord zones /dev/fiord/nullzoned --format=json | jq '.summary.states.conventional')" 8
-same "which have no pointer" "$(fiord zones /dev/fiord/nullzoned --format=json | jq '.zones[0].write_pointer_bytes')" null
+same "written" "$(gojq .summary.written_bytes block.json)" 196608
+same "conventional zones" "$(fiord zones /dev/fiord/nullzoned --format=json | gojq '.summary.states.conventional')" 8
+same "which have no pointer" "$(fiord zones /dev/fiord/nullzoned --format=json | gojq '.zones[0].write_pointer_bytes')" null
 
 # Changes.
 if fiord zones $zns --reset </dev/null 2>err; then failed "a reset without a terminal"; else passed; fi

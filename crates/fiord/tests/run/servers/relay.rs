@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -30,6 +30,8 @@ struct Shared {
     upstream: Upstream,
     open: Mutex<Vec<TcpStream>>,
     accepted: AtomicU32,
+    /// Bytes that servers have sent.
+    answered: AtomicU64,
     /// New connections wait.
     holds: AtomicBool,
     /// New connections end at once.
@@ -44,6 +46,7 @@ impl Relay {
             upstream,
             open: Mutex::default(),
             accepted: AtomicU32::new(0),
+            answered: AtomicU64::new(0),
             holds: AtomicBool::new(false),
             closed: AtomicBool::new(false),
         });
@@ -61,6 +64,11 @@ impl Relay {
     /// How many connections the relay has had.
     pub(crate) fn accepted(&self) -> u32 {
         self.shared.accepted.load(Ordering::Relaxed)
+    }
+
+    /// How many bytes the servers have sent through the relay.
+    pub(crate) fn answered(&self) -> u64 {
+        self.shared.answered.load(Ordering::Relaxed)
     }
 
     /// Ends all connections.
@@ -104,39 +112,43 @@ impl Shared {
                 let Ok(server) = TcpStream::connect(("127.0.0.1", *port)) else { return };
                 server.set_nodelay(true).unwrap();
                 let back = server.try_clone().unwrap();
-                both(ends, (server, back), |server| drop(server.shutdown(Shutdown::Both)));
+                self.both(ends, (server, back), |server| drop(server.shutdown(Shutdown::Both)));
             }
             Upstream::Socket(path) => {
                 let Ok(server) = UnixStream::connect(path) else { return };
                 let back = server.try_clone().unwrap();
-                both(ends, (server, back), |server| drop(server.shutdown(Shutdown::Both)));
+                self.both(ends, (server, back), |server| drop(server.shutdown(Shutdown::Both)));
             }
         }
     }
-}
 
-/// Copies in both directions until one of them ends, and ends the other.
-fn both<S: Read + Write + Send>(
-    (mut from_client, mut to_client): (TcpStream, TcpStream),
-    (mut to_server, mut from_server): (S, S),
-    end: impl Fn(&S) + Send + Copy,
-) {
-    thread::scope(|scope| {
-        scope.spawn(move || {
-            let _ = copy(&mut from_client, &mut to_server);
-            end(&to_server);
+    /// Copies in both directions until one of them ends, and ends the other.
+    fn both<S: Read + Write + Send>(
+        &self,
+        (mut from_client, mut to_client): (TcpStream, TcpStream),
+        (mut to_server, mut from_server): (S, S),
+        end: impl Fn(&S) + Send + Copy,
+    ) {
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                let _ = copy(&mut from_client, &mut to_server, |_| {});
+                end(&to_server);
+            });
+            let count = |len| drop(self.answered.fetch_add(len, Ordering::Relaxed));
+            let _ = copy(&mut from_server, &mut to_client, count);
+            let _ = to_client.shutdown(Shutdown::Both);
         });
-        let _ = copy(&mut from_server, &mut to_client);
-        let _ = to_client.shutdown(Shutdown::Both);
-    });
+    }
 }
 
-fn copy(from: &mut impl Read, to: &mut impl Write) -> std::io::Result<()> {
+fn copy(from: &mut impl Read, to: &mut impl Write, copied: impl Fn(u64)) -> std::io::Result<()> {
     let mut buffer = vec![0; 1 << 16];
     loop {
-        match from.read(&mut buffer)? {
-            0 => return Ok(()),
-            len => to.write_all(&buffer[..len])?,
+        let len = from.read(&mut buffer)?;
+        if len == 0 {
+            return Ok(());
         }
+        to.write_all(&buffer[..len])?;
+        copied(len as u64);
     }
 }
