@@ -265,7 +265,7 @@ pub(crate) fn some_work(process: u32) {
 
 /// Waits until something has happened.
 #[track_caller]
-pub(crate) fn until(what: &str, has_happened: impl Fn() -> bool) {
+pub(crate) fn until(what: &str, mut has_happened: impl FnMut() -> bool) {
     let patience = Instant::now() + Duration::from_secs(120);
     while !has_happened() {
         assert!(Instant::now() < patience, "did not happen: {what}");

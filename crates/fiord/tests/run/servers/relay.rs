@@ -112,12 +112,12 @@ impl Shared {
                 let Ok(server) = TcpStream::connect(("127.0.0.1", *port)) else { return };
                 server.set_nodelay(true).unwrap();
                 let back = server.try_clone().unwrap();
-                self.both(ends, (server, back), |server| drop(server.shutdown(Shutdown::Both)));
+                self.both(ends, (server, back), |server| drop(server.shutdown(Shutdown::Write)));
             }
             Upstream::Socket(path) => {
                 let Ok(server) = UnixStream::connect(path) else { return };
                 let back = server.try_clone().unwrap();
-                self.both(ends, (server, back), |server| drop(server.shutdown(Shutdown::Both)));
+                self.both(ends, (server, back), |server| drop(server.shutdown(Shutdown::Write)));
             }
         }
     }
@@ -139,6 +139,8 @@ impl Shared {
             };
             let _ = copy(&mut from_server, &mut to_client, count);
             let _ = to_client.shutdown(Shutdown::Both);
+            // nbdkit 1.32 aborts if it cannot send its answers.
+            let _ = std::io::copy(&mut from_server, &mut std::io::sink());
         });
     }
 }
