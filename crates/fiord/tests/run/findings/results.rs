@@ -1,6 +1,6 @@
 //! Tests of findings about results. A simulated device gives exact numbers.
 
-use crate::findings::{finding, json, silent};
+use crate::findings::{finding, found, json, silent};
 use crate::fiord::Place;
 use crate::ground::Crowd;
 
@@ -91,7 +91,11 @@ fn contents_cost() {
     let job = "--name=a --ioengine=psync --rw=write --size=8m --runtime=1 --time_based";
     // If a write takes almost no time, generating its data takes nearly all of it.
     let nowhere = format!("{job} --filename=/dev/null --bs=256k --refill_buffers=1");
-    let entry = finding(&json(&place, &nowhere), "contents-cost");
+    let ran = json(&place, &nowhere);
+    if found(&ran).iter().any(|(id, _)| id == "noisy-neighbour") {
+        return eprintln!("not possible here: other programs use the CPUs");
+    }
+    let entry = finding(&ran, "contents-cost");
     assert!(entry["evidence"].as_str().unwrap().starts_with("refill_buffers generates"), "{entry}");
     assert!(entry["mend"].as_str().unwrap().starts_with("use the default contents"), "{entry}");
     silent(&json(&place, &format!("{nowhere} --ioengine=null")), "contents-cost");
