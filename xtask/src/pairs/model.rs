@@ -277,7 +277,7 @@ pub(super) const PARAMS: &[Param] = &[
         &[
             w(""),
             v("time_based=1 runtime=200ms", "timed"),
-            w("runtime=20s"),
+            w("runtime=10m"),
             v("time_based=1 runtime=300ms ramp_time=100ms", "timed"),
             w("startdelay=50ms"),
         ],
@@ -364,7 +364,7 @@ pub(super) const PARAMS: &[Param] = &[
     ),
     param(
         "errors",
-        &[w(""), w("continue_on_error=all"), v("exitall=1", "timed"), w("max_latency=20s")],
+        &[w(""), w("continue_on_error=all"), v("exitall=1", "raced"), w("max_latency=10m")],
     ),
     param("memory", &[w(""), w("mem=mmap"), w("mem=shm"), w("iomem_align=16k")]),
     param("cache", &[w(""), w("invalidate=0"), w("fadvise_hint=random"), w("lockfile=readwrite")]),

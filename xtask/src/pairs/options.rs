@@ -25,7 +25,7 @@ another run with the same programs and the same seed continues there.
                     them all
   --case 'OPTIONS'  run one case, and print all its differences, also known ones
   --workers N       cases that run side by side (4)
-  --limit SECONDS   limit of time of one run (20)
+  --limit SECONDS   limit of time of one run (60)
   --list            print the cases
   --report          run nothing, and print what the finished cases say
   --smoke           run a fixed sample for at most a minute, and store nothing
@@ -73,7 +73,7 @@ pub(super) fn parse(args: &[String]) -> Result<Option<Options>> {
         cases: usize::MAX,
         only: Vec::new(),
         workers: 4,
-        limit: Duration::from_secs(20),
+        limit: Duration::from_secs(60),
     };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
