@@ -19,13 +19,19 @@ const fn known(when: &'static str, aspects: &'static str, anchor: &'static str) 
     Known { when, aspects, anchor }
 }
 
+/// What depends on the I/Os that a job does.
+const WORK: &str = "ios.* bytes.* job.* traced.* covered.* begin.* end.* hot.* deciles.* sequential.* switches.* rows.* \
+                    contents.* syncs";
+
+/// What depends on the I/Os that are reported.
+const REPORTED: &str = "ios.* bytes.* job.* rows.* directions.* syncs keys";
+
 /// Every known difference.
 pub(super) const KNOWN: &[Known] = &[
     known("", "depth.*", "Depths count only I/Os."),
     known("#writes", "contents.zlib", "fio repeats one buffer"),
     known("verify=null", "contents.*", "fio repeats one buffer"),
     known("verify=* #mixed", "status", "reports its own blocks as bad"),
-    known("verify=* #rand", "status", "reports its own blocks as bad"),
     known("verify=* zonemode=*", "status", "reports its own blocks as bad"),
     known("verify=* #holes", "status", "reports its own blocks as bad"),
     known("verify=* #sizes", "status", "reports its own blocks as bad"),
@@ -49,7 +55,7 @@ pub(super) const KNOWN: &[Known] = &[
     known("io_submit_mode=*", "status", "`io_submit_mode=offload` works with every engine"),
     known(
         "ramp_time=* #paced",
-        "hot.* deciles.* covered.* time",
+        "hot.* deciles.* covered.* sequential.* time",
         "fio does not limit the rate in `ramp_time`",
     ),
     known("log_avg_msec=*", "columns.* directions.* rows.*", "or the only one; fio leaves it out"),
@@ -66,15 +72,16 @@ pub(super) const KNOWN: &[Known] = &[
         "With `rw=randread:N` and several files",
     ),
     known("#rand", "deciles.*", "Random block sizes, offsets and directions"),
-    known("blockalign=8k #rand", "*", "A random job does all requested I/O."),
-    known("#sizes random_distribution=*", "*", "A random job does all requested I/O."),
-    known("bs=4k,8k random_distribution=*", "*", "A random job does all requested I/O."),
+    known("blockalign=8k #rand", WORK, "A random job does all requested I/O."),
+    known("#sizes random_distribution=*", WORK, "A random job does all requested I/O."),
+    known("bs=4k,8k random_distribution=*", WORK, "A random job does all requested I/O."),
     known("bs_is_seq_rand=*", "end.* begin.* covered.*", "With `bs_is_seq_rand`, random offsets"),
     known(
         "offset=25% loops=*",
         "ios.* bytes.* job.* traced.* rows.*",
         "`loops` does the same work in each pass.",
     ),
+    known("offset=25% time_based=1", "deciles.* hot.*", "`loops` does the same work in each pass."),
     known("ioengine=mmap #writes", "contents.* length.*", "`mmap` does not fill the files"),
     known(
         "create_only=*",
@@ -91,8 +98,9 @@ pub(super) const KNOWN: &[Known] = &[
         "covered.* files.* hot.*",
         "several files and `openfiles`",
     ),
-    known("zonemode=* #many", "*", "strided zones and several files"),
-    known("verify=* ramp_time=*", "*", "With `verify` and `ramp_time`, fio"),
+    known("zonemode=* #backwards", WORK, "With strided zones, `rw=read:-8k` reads"),
+    known("zonemode=* #many", WORK, "strided zones and several files"),
+    known("verify=* ramp_time=*", REPORTED, "With `verify` and `ramp_time`, fio"),
     known(
         "verify=* #rand",
         "ios.read ios.total bytes.read job.* traced.read covered.read smallest.read rows.*",
@@ -106,7 +114,7 @@ pub(super) const KNOWN: &[Known] = &[
     known("verify=*", "switches.read sequential.read", "reads back every block that is whole"),
     known(
         "verify=* io_size=3m",
-        "ios.* bytes.* job.* traced.* rows.*",
+        "ios.* bytes.* job.* traced.* rows.* syncs",
         "`io_size` counts all bytes",
     ),
     known("verify=* write_iolog=*", "actions.*", "fiord flushes each file"),
@@ -120,7 +128,7 @@ pub(super) const KNOWN: &[Known] = &[
         "is the share of all blocks of 4 KiB",
     ),
     known("verify=*", "time", "fiord flushes each file"),
-    known("verify=* zonemode=*", "*", "reports its own blocks as bad"),
+    known("verify=* zonemode=*", WORK, "reports its own blocks as bad"),
     known(
         "verify=* trim_percentage=*",
         "ios.* bytes.* covered.* end.* traced.*",
@@ -128,8 +136,25 @@ pub(super) const KNOWN: &[Known] = &[
     ),
     known("flow_id=*", "status", "A job that waits for its share"),
     known("io_submit_mode=*", "syncs", "`io_submit_mode=offload` works with every engine"),
-    known("file_append=* loops=*", "*", "`loops` does the same work in each pass."),
-    known("verify=* #many", "status", "reports its own blocks as bad"),
+    known("file_append=* loops=*", WORK, "`loops` does the same work in each pass."),
+    known("file_append=* loops=*", "length.*", "`loops` does the same work in each pass."),
+    known(
+        "#pairs number_ios=40 loops=*",
+        "ios.* bytes.* job.* traced.* covered.* rows.* contents.*",
+        "`loops` does the same work in each pass.",
+    ),
+    known(
+        "random_distribution=zipf* #many",
+        "covered.* hot.* deciles.*",
+        "reach all blocks of a file",
+    ),
+    known(
+        "random_distribution=pareto* #many",
+        "covered.* hot.* deciles.*",
+        "reach all blocks of a file",
+    ),
+    known("verify=* time_based=1 #many", REPORTED, "fio does so after each pass"),
+    known("verify=* time_based=1 #odd", REPORTED, "fio does so after each pass"),
 ];
 
 /// The table with parsed patterns.

@@ -68,8 +68,8 @@ pub(super) const PARAMS: &[Param] = &[
             v("rw=rw:2 rw_sequencer=sequential", "reads writes seq mixed holes"),
             v("rw=trim", "trims seq"),
             v("rw=randtrim", "trims rand"),
-            v("rw=trimwrite", "trims writes seq"),
-            v("rw=randtrimwrite", "trims writes rand"),
+            v("rw=trimwrite", "trims writes seq pairs"),
+            v("rw=randtrimwrite", "trims writes rand pairs"),
         ],
     ),
     param(

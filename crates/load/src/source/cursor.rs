@@ -256,11 +256,8 @@ impl OffsetGenerator {
         if self.stops_at_end && at >= cursor.len && cursor.zones.is_none() {
             return None;
         }
-        if self.skip != 0 && at != cursor.zones.as_ref().map_or(0, |zones| zones.start()) {
-            at = match at.checked_add_signed(self.skip) {
-                Some(at) => at,
-                None => cursor.len.saturating_add_signed(self.skip),
-            };
+        if self.skip != 0 {
+            at = self.skipped(cursor, at);
         }
         if let Some(zones) = &cursor.zones {
             // If the file ends within the zone, the file is done.
@@ -274,6 +271,17 @@ impl OffsetGenerator {
             false if self.zone_writes && dir == Dir::Write => Some(cursor.len),
             false if self.holes && cursor.goes_on => None,
             false => self.wraps().then_some(0),
+        }
+    }
+
+    /// Where the I/O begins that would begin at `at` without the skip. The first one of a file or zone does not skip. A skip
+    /// backwards beyond the start continues at the end.
+    fn skipped(&self, cursor: &FileCursor, at: u64) -> u64 {
+        let start = cursor.zones.as_ref().map_or(0, |zones| zones.start());
+        match at.checked_add_signed(self.skip) {
+            _ if at == start => at,
+            Some(next) if next >= start => next,
+            _ => cursor.end().saturating_add_signed(self.skip).max(start),
         }
     }
 
