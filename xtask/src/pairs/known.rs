@@ -23,6 +23,9 @@ const fn known(when: &'static str, aspects: &'static str, anchor: &'static str) 
 const WORK: &str = "ios.* bytes.* job.* traced.* covered.* begin.* end.* hot.* deciles.* sequential.* switches.* rows.* \
                     contents.* syncs";
 
+/// Which blocks a job visits, and how often.
+const SPREAD: &str = "begin.* end.* covered.* hot.* deciles.*";
+
 /// What depends on the I/Os that are reported.
 const REPORTED: &str = "ios.* bytes.* job.* rows.* directions.* syncs keys";
 
@@ -103,7 +106,7 @@ pub(super) const KNOWN: &[Known] = &[
     known("verify=* ramp_time=*", REPORTED, "With `verify` and `ramp_time`, fio"),
     known(
         "verify=* #rand",
-        "ios.read ios.total bytes.read job.* traced.read covered.read smallest.read rows.*",
+        "ios.read ios.total bytes.read job.* traced.read covered.read smallest.read sizes.read hot.read rows.*",
         "reads back every block that is whole",
     ),
     known(
@@ -116,6 +119,11 @@ pub(super) const KNOWN: &[Known] = &[
         "verify=* io_size=3m",
         "ios.* bytes.* job.* traced.* rows.* syncs",
         "`io_size` counts all bytes",
+    ),
+    known(
+        "verify=* io_size=1m",
+        "ios.* bytes.* job.* traced.* rows.* syncs",
+        "makes as many writes as one that does not",
     ),
     known("verify=* write_iolog=*", "actions.*", "fiord flushes each file"),
     known("verify_backlog=* fsync=4", "syncs", "does not count the reads of `verify_backlog`"),
@@ -143,15 +151,13 @@ pub(super) const KNOWN: &[Known] = &[
         "ios.* bytes.* job.* traced.* covered.* rows.* contents.*",
         "`loops` does the same work in each pass.",
     ),
+    known("random_distribution=zipf* #many", SPREAD, "reach all blocks of a file"),
+    known("random_distribution=pareto* #many", SPREAD, "reach all blocks of a file"),
+    known("random_distribution=normal* #many", SPREAD, "reach all blocks of a file"),
     known(
-        "random_distribution=zipf* #many",
-        "covered.* hot.* deciles.*",
-        "reach all blocks of a file",
-    ),
-    known(
-        "random_distribution=pareto* #many",
-        "covered.* hot.* deciles.*",
-        "reach all blocks of a file",
+        "random_generator=lfsr bs=8k blockalign=4k #rand",
+        SPREAD,
+        "With `random_generator=lfsr` and blocks",
     ),
     known("verify=* time_based=1 #many", REPORTED, "fio does so after each pass"),
     known("verify=* time_based=1 #odd", REPORTED, "fio does so after each pass"),

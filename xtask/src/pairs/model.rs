@@ -417,6 +417,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule { never: "norandommap=* !#rand", why: "no effect" },
     Rule { never: "softrandommap=* !#rand", why: "no effect" },
     Rule { never: "random_generator=lfsr #sizes", why: "the generator needs one block size" },
+    Rule { never: "random_generator=lfsr bs=4k,8k", why: "the generator needs one block size" },
     Rule { never: "random_generator=lfsr random_distribution=*", why: "only one draws" },
     Rule { never: "bs_is_seq_rand=* !percentage_random=*", why: "no effect" },
     Rule { never: "file_service_type=* !#many", why: "no effect" },
