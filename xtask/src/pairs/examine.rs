@@ -49,6 +49,7 @@ impl Bench {
     ) -> Result<Finding> {
         let (ours, ended) = self.run(desk, case, &self.fiord, 1, true)?;
         let mut finding = Finding { differences: odd(&ours, &ended), refused: false };
+        finding.differences.extend(unseen(&ours));
         let failed = ours.get("status") != Some(&Fact::Text("runs".into()));
         finding.differences.extend(self.without_debug(desk, case, &ours)?);
         let Some(fio) = &self.fio else {
@@ -56,6 +57,7 @@ impl Bench {
             return Ok(finding);
         };
         let (theirs, said) = self.run(desk, case, fio, 1, true)?;
+        finding.differences.extend(unseen(&theirs));
         let again = |seed| {
             let ours = self.run(desk, case, &self.fiord, seed, true)?.0;
             Ok((ours, self.run(desk, case, fio, seed, true)?.0))
@@ -174,6 +176,19 @@ fn odd(facts: &Facts, ended: &Ended) -> Vec<Difference> {
         }
     }
     found
+}
+
+/// A run that succeeds without a document, or whose I/Os are not in its trace. Without this, two programs whose output is lost
+/// would be equal.
+fn unseen(facts: &Facts) -> Option<Difference> {
+    let runs = facts.get("status") == Some(&Fact::Text("runs".into()));
+    let works = facts.get("ios.total").is_none_or(|total| *total != Fact::Count(0.0));
+    let traced = facts.keys().any(|name| name.starts_with("traced."));
+    (runs && works && !traced).then(|| Difference {
+        aspect: "output".to_owned(),
+        ours: "no document or no trace".to_owned(),
+        theirs: "both".to_owned(),
+    })
 }
 
 /// The first line that tells why a program failed.
