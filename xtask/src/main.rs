@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod args;
 mod bench;
 mod book;
 mod build;

@@ -29,6 +29,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 
+use crate::args::Args;
 use crate::build::{self, Built};
 use contender::Contender;
 use measure::MeasureOptions;
@@ -272,24 +273,23 @@ fn parse(args: &[String]) -> Result<Options> {
         build: build::release,
         measure: how,
     };
-    let mut args = args.iter();
-    while let Some(arg) = args.next() {
-        let mut value = || args.next().with_context(|| format!("{arg} needs a value"));
-        match arg.as_str() {
-            "--rounds" => options.rounds = value()?.parse().context("--rounds")?,
-            "--seconds" => options.measure.seconds = value()?.parse().context("--seconds")?,
-            "--fio" => options.fio = Some(value()?.into()),
-            "--plain-fio" => options.plain_fio = Some(value()?.into()),
-            "--t-io-uring" => options.tool = Some(value()?.into()),
-            "--fiord" => options.fiord = Some(value()?.into()),
-            "--against" => options.against = Some(value()?.into()),
-            "--bare" => options.bare = Some(value()?.into()),
-            "--cpu" => options.measure.cpu = value()?.parse().context("--cpu")?,
-            "--dir" => options.dir = Some(value()?.into()),
-            "--row" => options.rows.push(value()?.clone()),
+    let mut args = Args::new(args);
+    while let Some(option) = args.option() {
+        match option {
+            "--rounds" => options.rounds = args.value()?,
+            "--seconds" => options.measure.seconds = args.value()?,
+            "--fio" => options.fio = Some(args.value()?),
+            "--plain-fio" => options.plain_fio = Some(args.value()?),
+            "--t-io-uring" => options.tool = Some(args.value()?),
+            "--fiord" => options.fiord = Some(args.value()?),
+            "--against" => options.against = Some(args.value()?),
+            "--bare" => options.bare = Some(args.value()?),
+            "--cpu" => options.measure.cpu = args.value()?,
+            "--dir" => options.dir = Some(args.value()?),
+            "--row" => options.rows.push(args.value()?),
             "--per-cpu" => options.measure.per_cpu = true,
             "--layout-mib" => {
-                let mib: u64 = value()?.parse().context("--layout-mib")?;
+                let mib: u64 = args.value()?;
                 options.measure.layout = mib.max(1) << 20;
             }
             "--json" => options.json = true,
@@ -299,7 +299,7 @@ fn parse(args: &[String]) -> Result<Options> {
                 (options.measure.files, options.measure.names) = (200, 2000);
                 options.measure.limit = Duration::from_secs(120);
             }
-            other => bail!("unknown option {other}\n\n{HELP}"),
+            _ => return Err(args.unknown(HELP)),
         }
     }
     if options.rounds == 0 {

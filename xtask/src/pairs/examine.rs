@@ -49,6 +49,7 @@ impl Bench {
     ) -> Result<Finding> {
         let (ours, ended) = self.run(desk, case, &self.fiord, 1, true)?;
         let mut finding = Finding { differences: odd(&ours, &ended), refused: false };
+        finding.differences.extend(unseen(&ours));
         let failed = ours.get("status") != Some(&Fact::Text("runs".into()));
         finding.differences.extend(self.without_debug(desk, case, &ours)?);
         let Some(fio) = &self.fio else {
@@ -56,17 +57,12 @@ impl Bench {
             return Ok(finding);
         };
         let (theirs, said) = self.run(desk, case, fio, 1, true)?;
-        let speed = self.speed(case);
-        let (mut ours, mut theirs) = (vec![ours], vec![theirs]);
-        let mut differences = compare(&ours, &theirs, speed);
-        for seed in 2..=SEEDS {
-            if !matters(&differences) {
-                break;
-            }
-            ours.push(self.run(desk, case, &self.fiord, seed, true)?.0);
-            theirs.push(self.run(desk, case, fio, seed, true)?.0);
-            differences = compare(&ours, &theirs, speed);
-        }
+        finding.differences.extend(unseen(&theirs));
+        let again = |seed| {
+            let ours = self.run(desk, case, &self.fiord, seed, true)?.0;
+            Ok((ours, self.run(desk, case, fio, seed, true)?.0))
+        };
+        let mut differences = repeat((ours, theirs), self.speed(case), &matters, again)?;
         for difference in &mut differences {
             if difference.aspect == "status" {
                 difference.ours.push_str(&first_line(&ended));
@@ -78,21 +74,28 @@ impl Bench {
         Ok(finding)
     }
 
-    /// Compares a run without `--debug`, which has other inner loops, with the run that was seen.
+    /// Compares runs without `--debug`, which have other inner loops, with the run that was seen and with its
+    /// repetitions.
     fn without_debug(&self, desk: &mut Desk, case: &Case, seen: &Facts) -> Result<Vec<Difference>> {
-        let (plain, _) = self.run(desk, case, &self.fiord, 1, false)?;
-        let only = |facts: &Facts| -> Facts {
-            let subject = |name: &String| name.split('.').next().unwrap_or_default().to_owned();
-            let kept = |(name, _): &(&String, &Fact)| INDEPENDENT.contains(&subject(name).as_str());
-            facts.iter().filter(kept).map(|(name, fact)| (name.clone(), fact.clone())).collect()
+        let plain = self.run(desk, case, &self.fiord, 1, false)?.0;
+        let again = |seed| {
+            let plain = self.run(desk, case, &self.fiord, seed, false)?.0;
+            let seen = self.run(desk, case, &self.fiord, seed, true)?.0;
+            Ok((independent(&plain), independent(&seen)))
         };
-        let mut found = compare(&[only(&plain)], &[only(seen)], self.speed(case));
+        let first = (independent(&plain), independent(seen));
+        let matters = |found: &[Difference]| !found.is_empty();
+        let mut found = repeat(first, self.speed(case), matters, again)?;
         found.iter_mut().for_each(|difference| difference.aspect.insert_str(0, "debug."));
         Ok(found)
     }
 
     fn speed(&self, case: &Case) -> Speed {
-        Speed { timed: self.space.has_tag(case, "timed") }
+        match (self.space.has_tag(case, "raced"), self.space.has_tag(case, "timed")) {
+            (true, _) => Speed::Raced,
+            (_, true) => Speed::Timed,
+            _ => Speed::Exact,
+        }
     }
 
     fn run(
@@ -114,6 +117,35 @@ impl Bench {
         let storage = Storage { writes: has("writes") && !has("nodata"), device: has("disk") };
         Ok((facts(&ended, &desk.directory, storage)?, ended))
     }
+}
+
+/// Compares two runs and, while their differences matter, also runs with other seeds.
+fn repeat(
+    first: (Facts, Facts),
+    speed: Speed,
+    matters: impl Fn(&[Difference]) -> bool,
+    mut again: impl FnMut(usize) -> Result<(Facts, Facts)>,
+) -> Result<Vec<Difference>> {
+    let (mut ours, mut theirs) = (vec![first.0], vec![first.1]);
+    let mut differences = compare(&ours, &theirs, speed);
+    for seed in 2..=SEEDS {
+        if !matters(&differences) {
+            break;
+        }
+        let next = again(seed)?;
+        ours.push(next.0);
+        theirs.push(next.1);
+        differences = compare(&ours, &theirs, speed);
+    }
+    Ok(differences)
+}
+
+/// The facts that the output of `--debug` must not change.
+fn independent(facts: &Facts) -> Facts {
+    let kept = |(name, _): &(&String, &Fact)| {
+        INDEPENDENT.contains(&name.split('.').next().unwrap_or_default())
+    };
+    facts.iter().filter(kept).map(|(name, fact)| (name.clone(), fact.clone())).collect()
 }
 
 /// What is wrong with a run of fiord, whatever fio does.
@@ -144,6 +176,19 @@ fn odd(facts: &Facts, ended: &Ended) -> Vec<Difference> {
         }
     }
     found
+}
+
+/// A run that succeeds without a document, or whose I/Os are not in its trace. Without this, two programs whose output is lost
+/// would be equal.
+fn unseen(facts: &Facts) -> Option<Difference> {
+    let runs = facts.get("status") == Some(&Fact::Text("runs".into()));
+    let works = facts.get("ios.total").is_none_or(|total| *total != Fact::Count(0.0));
+    let traced = facts.keys().any(|name| name.starts_with("traced."));
+    (runs && works && !traced).then(|| Difference {
+        aspect: "output".to_owned(),
+        ours: "no document or no trace".to_owned(),
+        theirs: "both".to_owned(),
+    })
 }
 
 /// The first line that tells why a program failed.

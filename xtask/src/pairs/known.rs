@@ -19,19 +19,33 @@ const fn known(when: &'static str, aspects: &'static str, anchor: &'static str) 
     Known { when, aspects, anchor }
 }
 
+/// What depends on the I/Os that a job does.
+const WORK: &str = "ios.* bytes.* job.* traced.* covered.* begin.* end.* hot.* deciles.* sequential.* switches.* rows.* \
+                    contents.* syncs";
+
+/// Which blocks a job visits, and how often.
+const SPREAD: &str = "begin.* end.* covered.* hot.* deciles.*";
+
+/// What depends on the I/Os that are reported.
+const REPORTED: &str = "ios.* bytes.* job.* rows.* directions.* syncs keys";
+
 /// Every known difference.
 pub(super) const KNOWN: &[Known] = &[
     known("", "depth.*", "Depths count only I/Os."),
     known("#writes", "contents.zlib", "fio repeats one buffer"),
     known("verify=null", "contents.*", "fio repeats one buffer"),
     known("verify=* #mixed", "status", "reports its own blocks as bad"),
-    known("verify=* #rand", "status", "reports its own blocks as bad"),
     known("verify=* zonemode=*", "status", "reports its own blocks as bad"),
+    known("verify=* random_distribution=*", "status", "reports its own blocks as bad"),
+    known("experimental_verify=* #rand", "status", "reports its own blocks as bad"),
+    known("experimental_verify=* #many", "status", "reports its own blocks as bad"),
+    known("verify=* continue_on_error=all", "error.*", "reports its own blocks as bad"),
+    known("experimental_verify=* loops=*", WORK, "With `experimental_verify`, each of the `loops`"),
     known("verify=* #holes", "status", "reports its own blocks as bad"),
     known("verify=* #sizes", "status", "reports its own blocks as bad"),
     known(
         "verify=* #holes",
-        "ios.* bytes.* job.* traced.* rows.* syncs contents.*",
+        "ios.* bytes.* job.* traced.* covered.* rows.* syncs contents.*",
         "verifies `rw=write:8k` in two passes",
     ),
     known(
@@ -49,7 +63,7 @@ pub(super) const KNOWN: &[Known] = &[
     known("io_submit_mode=*", "status", "`io_submit_mode=offload` works with every engine"),
     known(
         "ramp_time=* #paced",
-        "hot.* deciles.* covered.* time",
+        "hot.* deciles.* covered.* sequential.* time",
         "fio does not limit the rate in `ramp_time`",
     ),
     known("log_avg_msec=*", "columns.* directions.* rows.*", "or the only one; fio leaves it out"),
@@ -65,16 +79,19 @@ pub(super) const KNOWN: &[Known] = &[
         "deciles.* hot.* covered.*",
         "With `rw=randread:N` and several files",
     ),
+    known("random_distribution=normal*", "begin.* end.*", "reach all blocks of a file"),
+    known("#mixed #sizes", "sizes.* hot.* deciles.*", "Random block sizes, offsets and directions"),
     known("#rand", "deciles.*", "Random block sizes, offsets and directions"),
-    known("blockalign=8k #rand", "*", "A random job does all requested I/O."),
-    known("#sizes random_distribution=*", "*", "A random job does all requested I/O."),
-    known("bs=4k,8k random_distribution=*", "*", "A random job does all requested I/O."),
+    known("blockalign=8k #rand", WORK, "A random job does all requested I/O."),
+    known("#sizes random_distribution=*", WORK, "A random job does all requested I/O."),
+    known("bs=4k,8k random_distribution=*", WORK, "A random job does all requested I/O."),
     known("bs_is_seq_rand=*", "end.* begin.* covered.*", "With `bs_is_seq_rand`, random offsets"),
     known(
         "offset=25% loops=*",
         "ios.* bytes.* job.* traced.* rows.*",
         "`loops` does the same work in each pass.",
     ),
+    known("offset=25% time_based=1", "deciles.* hot.*", "`loops` does the same work in each pass."),
     known("ioengine=mmap #writes", "contents.* length.*", "`mmap` does not fill the files"),
     known(
         "create_only=*",
@@ -88,14 +105,15 @@ pub(super) const KNOWN: &[Known] = &[
     ),
     known(
         "file_service_type=sequential",
-        "covered.* files.* hot.*",
+        "covered.* files.* hot.* contents.*",
         "several files and `openfiles`",
     ),
-    known("zonemode=* #many", "*", "strided zones and several files"),
-    known("verify=* ramp_time=*", "*", "With `verify` and `ramp_time`, fio"),
+    known("zonemode=* #backwards", WORK, "With strided zones, `rw=read:-8k` reads"),
+    known("zonemode=* #many", WORK, "strided zones and several files"),
+    known("verify=* ramp_time=*", REPORTED, "With `verify` and `ramp_time`, fio"),
     known(
         "verify=* #rand",
-        "ios.read ios.total bytes.read job.* traced.read covered.read smallest.read rows.*",
+        "ios.read ios.total bytes.read job.* traced.read covered.read smallest.read sizes.read hot.read rows.*",
         "reads back every block that is whole",
     ),
     known(
@@ -106,11 +124,37 @@ pub(super) const KNOWN: &[Known] = &[
     known("verify=*", "switches.read sequential.read", "reads back every block that is whole"),
     known(
         "verify=* io_size=3m",
-        "ios.* bytes.* job.* traced.* rows.*",
+        "ios.* bytes.* job.* traced.* rows.* syncs",
         "`io_size` counts all bytes",
     ),
+    known(
+        "verify=* io_size=1m",
+        "ios.* bytes.* job.* traced.* rows.* syncs",
+        "makes as many writes as one that does not",
+    ),
     known("verify=* write_iolog=*", "actions.*", "fiord flushes each file"),
-    known("verify_backlog=* fsync=4", "syncs", "does not count the reads of `verify_backlog`"),
+    known("verify_backlog=* #syncs", "syncs", "An `fsync=N` counts writes only"),
+    known("trim_percentage=* #syncs", "syncs", "An `fsync=N` counts writes only"),
+    known("verify_backlog=* #mixed #paced", WORK, "Verify reads do not count into a rate"),
+    known(
+        "verify_backlog=* trim_percentage=*",
+        "alignment.trim begin.trim covered.trim deciles.trim end.trim files.trim hot.trim largest.trim sequential.trim \
+         sizes.trim smallest.trim switches.trim traced.trim",
+        "With `verify_backlog`, fio trims nothing",
+    ),
+    known(
+        "verify=* #skewed",
+        "ios.* bytes.* job.* traced.read covered.read hot.read sizes.read rows.*",
+        "reads back every block that is whole",
+    ),
+    known("verify=* blockalign=4k", "smallest.read", "reads back every block that is whole"),
+    known("file_service_type=pareto:0.3", SPREAD, "divides the share of the hottest file"),
+    known(
+        "file_service_type=pareto:0.3",
+        "switches.* contents.*",
+        "divides the share of the hottest file",
+    ),
+    known("random_distribution=zoned_abs*", "status", "beyond one of the files is an error"),
     known("fixedbufs=*", "status", "`fixedbufs` and `registerfiles` work with"),
     known("io_submit_mode=* verify=*", "*", "`io_submit_mode=offload` works with every engine"),
     known("dedupe_percentage=*", "contents.duplicates", "is the share of all blocks of 4 KiB"),
@@ -120,7 +164,7 @@ pub(super) const KNOWN: &[Known] = &[
         "is the share of all blocks of 4 KiB",
     ),
     known("verify=*", "time", "fiord flushes each file"),
-    known("verify=* zonemode=*", "*", "reports its own blocks as bad"),
+    known("verify=* zonemode=*", WORK, "reports its own blocks as bad"),
     known(
         "verify=* trim_percentage=*",
         "ios.* bytes.* covered.* end.* traced.*",
@@ -128,8 +172,20 @@ pub(super) const KNOWN: &[Known] = &[
     ),
     known("flow_id=*", "status", "A job that waits for its share"),
     known("io_submit_mode=*", "syncs", "`io_submit_mode=offload` works with every engine"),
-    known("file_append=* loops=*", "*", "`loops` does the same work in each pass."),
-    known("verify=* #many", "status", "reports its own blocks as bad"),
+    known("file_append=* loops=*", WORK, "`loops` does the same work in each pass."),
+    known("file_append=* loops=*", "length.*", "`loops` does the same work in each pass."),
+    known(
+        "#pairs number_ios=40 loops=*",
+        "ios.* bytes.* job.* traced.* covered.* rows.* contents.*",
+        "`loops` does the same work in each pass.",
+    ),
+    known("random_distribution=zipf* #many", SPREAD, "reach all blocks of a file"),
+    known("random_distribution=pareto* #many", SPREAD, "reach all blocks of a file"),
+    known("random_distribution=normal* #many", SPREAD, "reach all blocks of a file"),
+    known("random_generator=lfsr blockalign=4k", SPREAD, "blocks larger than `blockalign`"),
+    known("random_distribution=* blockalign=4k", SPREAD, "blocks larger than `blockalign`"),
+    known("verify=* time_based=1 #many", REPORTED, "fio does so after each pass"),
+    known("verify=* time_based=1 #odd", REPORTED, "fio does so after each pass"),
 ];
 
 /// The table with parsed patterns.

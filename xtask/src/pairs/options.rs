@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, ensure};
+
+use crate::args::Args;
 
 /// The text of `--help`.
 pub(super) const HELP: &str = "\
@@ -25,7 +27,7 @@ another run with the same programs and the same seed continues there.
                     them all
   --case 'OPTIONS'  run one case, and print all its differences, also known ones
   --workers N       cases that run side by side (4)
-  --limit SECONDS   limit of time of one run (20)
+  --limit SECONDS   limit of time of one run (60)
   --list            print the cases
   --report          run nothing, and print what the finished cases say
   --smoke           run a fixed sample for at most a minute, and store nothing
@@ -73,27 +75,26 @@ pub(super) fn parse(args: &[String]) -> Result<Option<Options>> {
         cases: usize::MAX,
         only: Vec::new(),
         workers: 4,
-        limit: Duration::from_secs(20),
+        limit: Duration::from_secs(60),
     };
-    let mut args = args.iter();
-    while let Some(arg) = args.next() {
-        let mut value = || args.next().with_context(|| format!("{arg} needs a value"));
-        match arg.as_str() {
+    let mut args = Args::new(args);
+    while let Some(option) = args.option() {
+        match option {
             "--help" | "-h" => return Ok(None),
-            "--fio" => options.fio = Some(value()?.into()),
-            "--fiord" => options.fiord = Some(value()?.into()),
-            "--seed" => options.seed = value()?.parse().context("--seed")?,
-            "--density" => options.density = value()?.parse().context("--density")?,
-            "--triples" => options.triples = value()?.parse().context("--triples")?,
-            "--cases" => options.cases = value()?.parse().context("--cases")?,
-            "--only" => options.only.push(value()?.clone()),
-            "--case" => options.what = What::Case(value()?.clone()),
-            "--workers" => options.workers = value()?.parse().context("--workers")?,
-            "--limit" => options.limit = Duration::from_secs(value()?.parse().context("--limit")?),
+            "--fio" => options.fio = Some(args.value()?),
+            "--fiord" => options.fiord = Some(args.value()?),
+            "--seed" => options.seed = args.value()?,
+            "--density" => options.density = args.value()?,
+            "--triples" => options.triples = args.value()?,
+            "--cases" => options.cases = args.value()?,
+            "--only" => options.only.push(args.value()?),
+            "--case" => options.what = What::Case(args.value()?),
+            "--workers" => options.workers = args.value()?,
+            "--limit" => options.limit = args.seconds()?,
             "--list" => options.what = What::List,
             "--report" => options.what = What::Report,
             "--smoke" => options.what = What::Smoke,
-            other => bail!("unknown option {other}\n\n{HELP}"),
+            _ => return Err(args.unknown(HELP)),
         }
     }
     ensure!(options.density >= 2, "--density must be at least 2");

@@ -39,7 +39,8 @@ fn parts(line: &str) -> Option<(u64, &str, &str, &str)> {
     let (job, rest) = rest.split_once(' ')?;
     let (event, rest) = rest.split_once(": io_u ")?;
     let (slot, rest) = rest.split_once(": ")?;
-    Some((job.parse().ok()?, event, slot, rest))
+    // A short number is followed by more blanks.
+    Some((job.parse().ok()?, event.trim_start(), slot, rest))
 }
 
 fn io(job: u64, rest: &str) -> Option<Queued> {
@@ -168,7 +169,7 @@ io       7 fill: io_u 0x1: off=0x0,len=0x1000,ddir=0,file=a.0.0
 io       7 queue: io_u 0x1: off=0x0,len=0x1000,ddir=0,file=a.0.0
 io       7 queue: io_u 0x1: off=0x0,len=0x1000,ddir=0,file=a.0.0
 io       7 complete: io_u 0x1: off=0x0,len=0x1000,ddir=0,file=a.0.0
-io       7 queue: io_u 0x1: off=0x1000,len=0x2000,ddir=0,file=a.0.0
+io       7   queue: io_u 0x1: off=0x1000,len=0x2000,ddir=0,file=a.0.0
 io       7 queue: io_u 0x2: off=0x0,len=0x0,ddir=3,file=a.0.0
 io       7 calling ->commit(), depth 1
 io       7 queue: io_u 0x3: off=0x2000,len=0x1000,ddir=0,file=a,b

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 
 use super::scenario::Clock;
+use crate::args::Args;
 
 /// The text of `--help`.
 pub(super) const HELP: &str = "\
@@ -96,32 +97,33 @@ pub(super) fn parse(args: &[String]) -> Result<Option<Options>> {
         kernel: None,
     };
     let (mut image, mut modules) = (None, None);
-    let mut args = args.iter();
-    while let Some(arg) = args.next() {
-        let mut value = || args.next().with_context(|| format!("{arg} needs a value"));
-        match arg.as_str() {
+    let mut args = Args::new(args);
+    while let Some(option) = args.option() {
+        match option {
             "--help" | "-h" => return Ok(None),
-            "--only" => options.only.push(value()?.clone()),
+            "--only" => options.only.push(args.value()?),
             "--list" => options.what = What::List,
-            "--run" => options.what = What::Run(value()?.clone()),
+            "--run" => options.what = What::Run(args.value()?),
             "--shell" => options.what = What::Shell,
             "--prepare" => options.what = What::Prepare,
-            "--devices" => options.devices.extend(value()?.split(',').map(str::to_owned)),
-            "--limit" => options.limit = Duration::from_secs(value()?.parse().context("--limit")?),
-            "--with" => options.with.push(value()?.into()),
-            "--out" => options.out = Some(value()?.into()),
+            "--devices" => {
+                options.devices.extend(args.value::<String>()?.split(',').map(str::to_owned))
+            }
+            "--limit" => options.limit = args.seconds()?,
+            "--with" => options.with.push(args.value()?),
+            "--out" => options.out = Some(args.value()?),
             "--steady" => options.clock = Clock::Instructions,
-            "--fiord" => options.fiord = Some(value()?.into()),
-            "--seed" => options.seed = value()?.parse().context("--seed")?,
+            "--fiord" => options.fiord = Some(args.value()?),
+            "--seed" => options.seed = args.value()?,
             "--machines" => {
-                options.machines = value()?.parse().context("--machines")?;
+                options.machines = args.value()?;
                 ensure!(options.machines > 0, "--machines needs at least one");
             }
-            "--memory" => options.memory = value()?.parse().context("--memory")?,
-            "--cpus" => options.cpus = value()?.parse().context("--cpus")?,
-            "--kernel" => image = Some(value()?.into()),
-            "--modules" => modules = Some(value()?.into()),
-            other => bail!("unknown option {other}\n\n{HELP}"),
+            "--memory" => options.memory = args.value()?,
+            "--cpus" => options.cpus = args.value()?,
+            "--kernel" => image = Some(args.value()?),
+            "--modules" => modules = Some(args.value()?),
+            _ => return Err(args.unknown(HELP)),
         }
     }
     options.kernel = match (image, modules) {

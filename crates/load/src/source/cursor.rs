@@ -38,6 +38,8 @@ pub(super) struct OffsetGenerator {
     /// When every block was visited, the map is cleared, so that the file is never done: only the clock ends the work, or the
     /// files have skewed shares of it.
     refills: bool,
+    /// The files have skewed shares of the work (`file_service_type=zipf`), so none is done before the others.
+    skewed: bool,
     /// Sequential writes to zones. The zones decide how much they take.
     zone_writes: bool,
     /// The rest at the end of a file is written even if it is shorter than a block.
@@ -118,6 +120,7 @@ impl OffsetGenerator {
             moved: 0,
             pairs: load.mix == Mix::TrimWrite,
             refills: (timed || skewed) && !one_by_one,
+            skewed,
             zone_writes,
             rests: load.zoned.is_some_and(|zoned| zoned.remainders),
             strided: load.strided,
@@ -176,18 +179,24 @@ impl OffsetGenerator {
             true => self.random(cursor, dir, drawn),
         };
         let (at, wanted) = at?;
-        // A block that would cross the end gets the smallest size.
-        let room = cursor.reach.saturating_sub(at);
+        let reach = cursor.reach;
         let by_zone = self.zone_writes && dir == Dir::Write;
-        let len = match u32::try_from(room) {
-            _ if u64::from(wanted) <= room || by_zone => wanted,
-            // Option `write_zone_remainder`.
-            Ok(room) if self.rests && dir == Dir::Write && room < min => room,
-            _ => min,
+        let fit = |at| {
+            // A block that would cross the end gets the smallest size.
+            let room = reach.saturating_sub(at);
+            let len = match u32::try_from(room) {
+                _ if u64::from(wanted) <= room || by_zone => wanted,
+                // Option `write_zone_remainder`.
+                Ok(room) if self.rests && dir == Dir::Write && room < min => room,
+                _ => min,
+            };
+            ((u64::from(len) <= room || by_zone) && len > 0).then_some((at, len))
         };
-        if u64::from(len) > room && !by_zone || len == 0 {
-            return None;
-        }
+        let (at, len) = match fit(at) {
+            Some(fits) => fits,
+            None if self.skewed && !self.random && cursor.zones.is_none() => fit(0)?,
+            None => return None,
+        };
         self.count += 1;
         if let Some(zones) = &mut cursor.zones {
             zones.count(len);
@@ -256,11 +265,8 @@ impl OffsetGenerator {
         if self.stops_at_end && at >= cursor.len && cursor.zones.is_none() {
             return None;
         }
-        if self.skip != 0 && at != cursor.zones.as_ref().map_or(0, |zones| zones.start()) {
-            at = match at.checked_add_signed(self.skip) {
-                Some(at) => at,
-                None => cursor.len.saturating_add_signed(self.skip),
-            };
+        if self.skip != 0 {
+            at = self.skipped(cursor, at);
         }
         if let Some(zones) = &cursor.zones {
             // If the file ends within the zone, the file is done.
@@ -274,6 +280,17 @@ impl OffsetGenerator {
             false if self.zone_writes && dir == Dir::Write => Some(cursor.len),
             false if self.holes && cursor.goes_on => None,
             false => self.wraps().then_some(0),
+        }
+    }
+
+    /// Where the I/O begins that would begin at `at` without the skip. The first one of a file or zone does not skip. A skip
+    /// backwards beyond the start continues at the end.
+    fn skipped(&self, cursor: &FileCursor, at: u64) -> u64 {
+        let start = cursor.zones.as_ref().map_or(0, |zones| zones.start());
+        match at.checked_add_signed(self.skip) {
+            _ if at == start => at,
+            Some(next) if next >= start => next,
+            _ => cursor.end().saturating_add_signed(self.skip).max(start),
         }
     }
 

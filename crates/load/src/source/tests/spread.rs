@@ -315,3 +315,17 @@ fn skewed_files_keep_their_shares_with_a_map_and_in_order() {
         }
     }
 }
+
+/// A file that ends within a block starts over, too.
+#[test]
+fn skewed_files_keep_their_shares_whatever_their_size() {
+    for more in ["rw=read", "rw=write", "rw=rw", "rw=randread"] {
+        let words = format!("bs=4k {more} size=4000000 nrfiles=16 file_service_type=zipf:1.2:0");
+        let all = ios(&job(&words));
+        let hot = all.iter().filter(|io| io.file.0 == 0);
+        let share = hot.count() as f64 / all.len() as f64;
+        assert!((share - 0.897).abs() < 0.035, "{words}: {share}");
+        assert_eq!(all.len(), 977, "{words}");
+        assert!(all.iter().all(|io| io.offset + u64::from(io.len) <= 250_000), "{words}");
+    }
+}

@@ -35,6 +35,8 @@ fn sequential_orders_are_those_of_fio() {
     assert_eq!(order("rw=read size=64k strided=8k:16k:1m"), [0, 1].repeat(8));
     let skips = [0, 2, 4, 6, 8, 10, 12, 14];
     assert_eq!(order("rw=read:4k size=64k strided=8k:16k:0"), [skips, skips].concat());
+    let backwards = [0, 2, 1, 0, 4, 6, 5, 4];
+    assert_eq!(order("rw=read:-8k size=32k strided=16k:16k:0"), backwards);
 }
 
 /// Offsets of a job on a file that is longer than `size`, as in fio 3.42.
