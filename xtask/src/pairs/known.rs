@@ -50,7 +50,7 @@ pub(super) const KNOWN: &[Known] = &[
     ),
     known(
         "zonemode=* random_distribution=*",
-        "ios.* bytes.* job.* traced.* covered.* rows.* contents.*",
+        "ios.* bytes.* job.* traced.* covered.* hot.* sizes.* rows.* contents.*",
         "ends a job with `random_distribution`",
     ),
     known(
@@ -66,6 +66,8 @@ pub(super) const KNOWN: &[Known] = &[
         "hot.* deciles.* covered.* sequential.* time",
         "fio does not limit the rate in `ramp_time`",
     ),
+    known("rwmixread=80 #paced", WORK, "does not reach the rates"),
+    known("rwmixwrite=30 #paced", WORK, "does not reach the rates"),
     known("log_avg_msec=*", "columns.* directions.* rows.*", "or the only one; fio leaves it out"),
     known("log_hist_msec=*", "columns.* directions.* rows.*", "The last histogram is written"),
     known("#trims ioengine=posixaio", "rows.* directions.*", "Trims have a submission latency"),
@@ -92,6 +94,11 @@ pub(super) const KNOWN: &[Known] = &[
         "`loops` does the same work in each pass.",
     ),
     known("offset=25% time_based=1", "deciles.* hot.*", "`loops` does the same work in each pass."),
+    known(
+        "#mixed #seq #async loops=*",
+        SPREAD,
+        "A sequential mixed job continues in the next pass",
+    ),
     known("ioengine=mmap #writes", "contents.* length.*", "`mmap` does not fill the files"),
     known(
         "create_only=*",
@@ -156,7 +163,8 @@ pub(super) const KNOWN: &[Known] = &[
     ),
     known("random_distribution=zoned_abs*", "status", "beyond one of the files is an error"),
     known("fixedbufs=*", "status", "`fixedbufs` and `registerfiles` work with"),
-    known("io_submit_mode=* verify=*", "*", "`io_submit_mode=offload` works with every engine"),
+    known("io_submit_mode=* verify=*", WORK, "`io_submit_mode=offload` works with every engine"),
+    known("io_submit_mode=* verify=*", "keys", "`io_submit_mode=offload` works with every engine"),
     known("dedupe_percentage=*", "contents.duplicates", "is the share of all blocks of 4 KiB"),
     known(
         "buffer_compress_percentage=*",
