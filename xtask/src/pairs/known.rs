@@ -50,7 +50,7 @@ pub(super) const KNOWN: &[Known] = &[
     ),
     known(
         "zonemode=* random_distribution=*",
-        "ios.* bytes.* job.* traced.* covered.* hot.* sizes.* rows.* contents.*",
+        "ios.* bytes.* job.* traced.* covered.* hot.* sizes.* rows.* contents.* alignment.* begin.* end.* files.* largest.* smallest.* sequential.* switches.*",
         "ends a job with `random_distribution`",
     ),
     known(
@@ -81,6 +81,11 @@ pub(super) const KNOWN: &[Known] = &[
         "deciles.* hot.* covered.*",
         "With `rw=randread:N` and several files",
     ),
+    known("random_generator=lfsr zonemode=*", SPREAD, "each visit to a zone draws"),
+    known("bs=64k zonemode=* #rand", "status", "A zone that is smaller than a random block"),
+    known("#ranges offset=25%", SPREAD, "with an `offset` in per cent** covers"),
+    known("bs_is_seq_rand=*", "sizes.*", "A random job does all requested I/O."),
+    known("#skewed", "files.*", "Random block sizes, offsets and directions"),
     known("random_distribution=normal*", "begin.* end.*", "reach all blocks of a file"),
     known("#mixed #sizes", "sizes.* hot.* deciles.*", "Random block sizes, offsets and directions"),
     known("#rand", "deciles.*", "Random block sizes, offsets and directions"),
