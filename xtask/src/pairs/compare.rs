@@ -56,6 +56,9 @@ const UNTIMED: [&str; 7] = ["begin", "end", "covered", "contents", "files", "len
 /// Facts that are compared although the speed decides which jobs do anything.
 const RACED: [&str; 5] = ["status", "jobs", "error", "keys", "columns"];
 
+/// Facts that runs with few I/Os do not have. The number of I/Os is a fact of its own.
+const OF_MANY: [&str; 3] = ["deciles", "hot", "sizes"];
+
 /// I/Os of each job from which its speed says what it does: on a busy machine, a job may get no CPU while it should run.
 const ENOUGH: f64 = 100.0;
 
@@ -79,6 +82,9 @@ pub(super) fn compare(ours: &[Facts], theirs: &[Facts], speed: Speed) -> Vec<Dif
             runs.iter().map(|facts| facts.get(name).cloned()).collect()
         };
         let (ours, theirs) = (of(ours), of(theirs));
+        if OF_MANY.contains(&subject) && (ours.contains(&None) || theirs.contains(&None)) {
+            continue;
+        }
         let more = FIORD_HAS_MORE.contains(&name.as_str()) && lacks_nothing(&ours, &theirs);
         if !more && differ(&ours, &theirs, speed) {
             found.push(Difference {

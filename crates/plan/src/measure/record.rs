@@ -4,7 +4,8 @@ use fiord_job::option::handle::Opt;
 use fiord_job::option::table::{
     BLOCK_ERROR_PERCENTILES, BWAVGTIME, CLAT_PERCENTILES, CLOCKSOURCE, DISABLE_BW_MEASUREMENT,
     DISABLE_CLAT, DISABLE_LAT, DISABLE_SLAT, GENERATOR_SHARES, GTOD_CPU, GTOD_REDUCE, IOPSAVGTIME,
-    JOB_START_CLOCK_ID, LAT_PERCENTILES, PERCENTILE_LIST, SLAT_PERCENTILES,
+    JOB_START_CLOCK_ID, LAT_PERCENTILES, LOG_AVG_MSEC, PERCENTILE_LIST, SLAT_PERCENTILES,
+    WRITE_BW_LOG, WRITE_IOPS_LOG,
 };
 use fiord_types::{Nanos, sort};
 
@@ -25,8 +26,8 @@ pub(crate) fn record(job: Reading, messages: &mut Messages) -> Record {
         slat: on(DISABLE_SLAT),
         lat: on(DISABLE_LAT),
         bandwidth: on(DISABLE_BW_MEASUREMENT),
-        bandwidth_window: job.get(BWAVGTIME).max(Nanos(MILLI)),
-        iops_window: job.get(IOPSAVGTIME).max(Nanos(MILLI)),
+        bandwidth_window: window(job, BWAVGTIME, WRITE_BW_LOG),
+        iops_window: window(job, IOPSAVGTIME, WRITE_IOPS_LOG),
         clat_percentiles: job.get(CLAT_PERCENTILES),
         lat_percentiles: job.get(LAT_PERCENTILES),
         slat_percentiles: job.get(SLAT_PERCENTILES),
@@ -39,6 +40,14 @@ pub(crate) fn record(job: Reading, messages: &mut Messages) -> Record {
         clock_cpu: job.get(GTOD_CPU),
         start_clock_id: job.get(JOB_START_CLOCK_ID).map(|id| i32::try_from(id).unwrap_or(i32::MAX)),
     }
+}
+
+/// Length of the windows of a rate. If the job logs the rate and does not set `own`, the windows are those of the log.
+fn window(job: Reading, own: Opt<Nanos>, log: Opt<Option<String>>) -> Nanos {
+    let average = job.get(LOG_AVG_MSEC);
+    let is_of_log = job.is_set(log) && !job.is_set(own) && average > Nanos::ZERO;
+    let window = if is_of_log { average } else { job.get(own) };
+    window.max(Nanos(MILLI))
 }
 
 /// The largest number of decimals in the typed text: `99.90` has two. The default list has two,

@@ -387,6 +387,14 @@ fn records_and_reports() {
             (j.record.bandwidth_window, j.record.iops_window)
                 == (Nanos(SECOND / 4), Nanos(2 * SECOND))
         }),
+        ("--write_bw_log=x --log_avg_msec=50", |j| {
+            (j.record.bandwidth_window, j.record.iops_window)
+                == (Nanos::from_millis(50), Nanos(SECOND / 2))
+        }),
+        ("--write_iops_log=x --log_avg_msec=50 --iopsavgtime=200", |j| {
+            (j.record.bandwidth_window, j.record.iops_window)
+                == (Nanos(SECOND / 2), Nanos::from_millis(200))
+        }),
         ("", |j| j.record.shares),
         ("--generator_shares=0", |j| !j.record.shares),
         ("--lat_percentiles=1 --slat_percentiles=1 --clat_percentiles=0", |j| {

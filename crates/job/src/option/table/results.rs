@@ -94,13 +94,15 @@ options! {
         option("write_hist_log", TEXT, "write_hist_log=run1").bare("");
 
     /// The window over which bandwidth samples are averaged, also in a log with windows. A bare number is in
-    /// milliseconds. Without this option, the windows of a log are those of `log_avg_msec`.
+    /// milliseconds. Without this option, a job that logs its bandwidth has the windows of
+    /// `log_avg_msec`, in the log and in the report.
     pub const BWAVGTIME: Opt<Nanos> = option("bwavgtime", MILLIS, "bwavgtime=1000")
         .default("500")
         .under("write_bw_log");
 
     /// The window over which IOPS samples are averaged, also in a log with windows. A bare number is in
-    /// milliseconds. Without this option, the windows of a log are those of `log_avg_msec`.
+    /// milliseconds. Without this option, a job that logs its IOPS has the windows of
+    /// `log_avg_msec`, in the log and in the report.
     pub const IOPSAVGTIME: Opt<Nanos> = option("iopsavgtime", MILLIS, "iopsavgtime=1000")
         .default("500")
         .under("write_iops_log");
