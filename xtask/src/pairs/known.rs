@@ -102,6 +102,7 @@ pub(super) const KNOWN: &[Known] = &[
     known("#trims ioengine=vsync", "status", "`vsync` trims"),
     known("file_append=* io_size=3m", WORK, "`file_append` and `io_size`"),
     known("file_append=* ioengine=null", SPREAD, "`file_append` and `io_size`"),
+    known("file_append=* ioengine=null", "alignment.*", "`file_append` and `io_size`"),
     known("random_generator=lfsr zonemode=*", SPREAD, "each visit to a zone draws"),
     known("bs=64k zonemode=* #rand", "status", "A zone that is smaller than a random block"),
     known("#ranges offset=25%", SPREAD, "with an `offset` in per cent** covers"),
