@@ -8,6 +8,7 @@ use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::def::OptionDef;
 use fiord_job::spec::{JobSpec, Place};
 use fiord_plan::{JobPlan, Plan};
+use fiord_stat::claim::{Claim, ClaimedExtent, ClaimedNumber, ClaimedSetting};
 use fiord_stat::finding::{Finding, Location, Severity, Unchecked};
 use fiord_stat::hosts::HostsReport;
 use fiord_stat::report::{JobReport, JobShares, Report};
@@ -109,6 +110,7 @@ impl Check {
             remedy: String::new(),
             option: None,
             location: None,
+            claim: Claim::default(),
         };
         FindingBuilder { finding, section: None, option: None, place: None, noted: false }
     }
@@ -142,6 +144,42 @@ impl FindingBuilder {
     #[must_use]
     pub fn remedy(mut self, remedy: impl Into<String>) -> FindingBuilder {
         self.finding.remedy = remedy.into();
+        self
+    }
+
+    /// Sets the names of the jobs that the finding is about, each once.
+    #[must_use]
+    pub fn jobs<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> FindingBuilder {
+        let jobs = &mut self.finding.claim.jobs;
+        for name in names {
+            if jobs.iter().all(|known| known != name) {
+                jobs.push(name.to_owned());
+            }
+        }
+        self
+    }
+
+    /// Adds bytes that the finding is about.
+    #[must_use]
+    pub fn extent(mut self, extent: ClaimedExtent) -> FindingBuilder {
+        self.finding.claim.extents.push(extent);
+        self
+    }
+
+    /// Adds the numbers that the sentences state.
+    #[must_use]
+    pub fn numbers(mut self, said: impl IntoIterator<Item = ClaimedNumber>) -> FindingBuilder {
+        self.finding.claim.numbers.extend(said);
+        self
+    }
+
+    /// Sets the options that the first alternative of the remedy names.
+    #[must_use]
+    pub fn settings(
+        mut self,
+        settings: impl IntoIterator<Item = ClaimedSetting>,
+    ) -> FindingBuilder {
+        self.finding.claim.settings = settings.into_iter().collect();
         self
     }
 
@@ -197,6 +235,15 @@ impl CollectedFindings {
     /// measurement has disproved it.
     pub fn refute(&mut self, finding: FindingBuilder) {
         self.refuted.push(finding.finding);
+    }
+
+    /// Adds the findings that a measurement has confirmed, and withdraws those of the earlier stage that it has not.
+    pub fn replace(&mut self, ahead: Vec<FindingBuilder>, now: Vec<FindingBuilder>) {
+        let confirmed: HashSet<_> = now.iter().map(|one| subject(&one.finding)).collect();
+        let (_, wrong): (Vec<_>, Vec<_>) =
+            ahead.into_iter().partition(|one| confirmed.contains(&subject(&one.finding)));
+        self.refuted.extend(wrong.into_iter().map(|one| one.finding));
+        self.found.extend(now);
     }
 
     /// Records that a check could not run, and why. Repeated calls add one entry.

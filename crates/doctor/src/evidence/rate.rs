@@ -1,10 +1,14 @@
 //! Which rates were not reached.
 
+use fiord_job::option::table::{RATE, RATE_IOPS};
 use fiord_plan::{Rate, RateProcess};
+use fiord_stat::claim::ClaimedSetting;
 use fiord_stat::report::DirReport;
+use fiord_types::{Dir, PerDir};
 
 use crate::check::Entry;
 use crate::evidence::direction::dir;
+use crate::evidence::setting::set;
 
 /// A rate that a direction of a printed job did not reach. Both rates are in I/Os per second if `ios`
 /// is set, otherwise in bytes per second.
@@ -38,4 +42,39 @@ pub(crate) fn missed(entry: &Entry<'_>, row: &DirReport) -> Option<MissedRate> {
         return None;
     }
     Some(MissedRate { achieved, target: target as f64, ios })
+}
+
+/// Returns rates for each job of a printed job that are slightly below those that its directions reached, and the others
+/// as they are. `None` if the jobs differ, or if a rate is not known.
+pub(crate) fn slower(entry: &Entry<'_>) -> Option<ClaimedSetting> {
+    /// Share of the rate that the device reached.
+    const SHARE: f64 = 0.9;
+    let first = entry.jobs[0];
+    if entry.jobs.iter().any(|job| job.identity.section != first.identity.section) {
+        return None;
+    }
+    let mut rates: PerDir<Option<u64>> = PerDir::default();
+    let mut ios = true;
+    for row in &entry.report.dirs {
+        let dir = dir(row.kind)?;
+        let Some(asked) = first.pace.rate[dir].filter(|_| first.load.mix.has(dir)) else { continue };
+        let (asked, reached) = match asked {
+            Rate::Ios(n) => (n, row.iops),
+            Rate::Bytes(n) => (n, row.bw.as_f64()),
+        };
+        ios &= matches!(first.pace.rate[dir], Some(Rate::Ios(_)));
+        let each = reached * SHARE / entry.jobs.len() as f64;
+        rates[dir] = Some(match missed(entry, row) {
+            Some(_) if each < 1.0 => return None,
+            Some(_) => each as u64,
+            None => asked,
+        });
+    }
+    let text = |dir: Dir| rates[dir].map_or_else(String::new, |rate| rate.to_string());
+    let used: Vec<Dir> = first.load.mix.dirs().collect();
+    let text = match used.as_slice() {
+        [only] => text(*only),
+        _ => Dir::ALL.map(text).join(",").trim_end_matches(',').to_owned(),
+    };
+    Some(set(if ios { RATE_IOPS.def() } else { RATE.def() }, text))
 }

@@ -11,7 +11,7 @@ use fiord_stat::shares::{LoopStage, TimeShares};
 use fiord_types::{Dir, Nanos};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
-use crate::evidence::amount::percent;
+use crate::evidence::amount::SaidNumbers;
 use crate::evidence::synchronous::synchronous;
 
 /// Minimum share of the threads' time for a finding, and for a suspect one.
@@ -81,17 +81,16 @@ fn finding(entry: &Entry<'_>, shares: &TimeShares) -> Option<FindingBuilder> {
     }
     let (option, remedy) = cause(job)?;
     let name = &entry.report.name;
+    let mut said = SaidNumbers::default();
+    let share = said.percent("contents", contents);
     let finding = CHECK
-        .for_job(
-            job,
-            format!("job {name} spends {} of its time on filling buffers", percent(contents)),
-        )
+        .for_job(job, format!("job {name} spends {share} of its time on filling buffers"))
         .evidence(format!(
-            "{} generates the data of each write: {} of the time; {} waiting for I/O",
+            "{} generates the data of each write: {share} of the time; {} waiting for I/O",
             option.name,
-            percent(contents),
-            percent(waiting)
+            said.percent("waiting", waiting)
         ))
+        .numbers(said)
         .remedy(remedy)
         .option(option);
     Some(if contents >= SUSPECT { finding } else { finding.at_most(Severity::Note) })

@@ -8,7 +8,7 @@ use fiord_stat::steady::fit;
 use fiord_types::{Dir, Nanos};
 
 use crate::check::{After, Check, CollectedFindings, FindingBuilder};
-use crate::evidence::amount::{count, percent};
+use crate::evidence::amount::SaidNumbers;
 use crate::evidence::device_queue::asked;
 
 /// Number of rounds that the check compares.
@@ -123,22 +123,22 @@ fn finding(job: &JobPlan, rounds: &Rounds, depth: f64) -> Option<FindingBuilder>
     if range <= RANGE + chance && moved <= SLOPE + chance {
         return None;
     }
-    let iops = |ios: &f64| count((ios / length.as_secs_f64()).round());
+    let mut said = SaidNumbers::default();
+    let iops = |ios: &f64| said.count("round_iops", (ios / length.as_secs_f64()).round());
     let list: Vec<String> = ios.iter().map(iops).collect();
     let name = &job.identity.name;
+    let what = format!(
+        "job {name} had not settled: its IOPS ranged over {} of their mean",
+        said.percent("range", range)
+    );
     let finding = CHECK
-        .for_job(
-            job,
-            format!(
-                "job {name} had not settled: its IOPS ranged over {} of their mean",
-                percent(range)
-            ),
-        )
+        .for_job(job, what)
         .evidence(format!(
             "the last five rounds: {} IOPS, with a slope of {}",
             list.join(", "),
-            percent(moved)
+            said.percent("slope", moved)
         ))
+        .numbers(said)
         .remedy(match job.end.ramp_time > Nanos::ZERO {
             true => "set steadystate=pts, a longer runtime, or a longer ramp_time",
             false => "set steadystate=pts, a longer runtime, or ramp_time to exclude the start",

@@ -9,11 +9,11 @@ use fiord_sys::cpu::CpuSet;
 use fiord_types::Nanos;
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
-use crate::evidence::amount::{count, percent};
+use crate::evidence::amount::SaidNumbers;
 use crate::evidence::cpu_quota::{self, throttled_groups};
 use crate::evidence::crowd::cpu_shares;
 use crate::evidence::direction::words;
-use crate::evidence::rate::{MissedRate, missed};
+use crate::evidence::rate::{MissedRate, missed, slower};
 
 /// Share of `cpuload` from which on a job reached its load.
 const REACHED: f64 = 0.95;
@@ -78,15 +78,14 @@ fn missed_load(known: &After<'_>, entry: &Entry<'_>) -> Option<FindingBuilder> {
     }
     let (causes, remedy) = causes(known, entry);
     let each = if entry.jobs.len() > 1 { " each" } else { "" };
+    let mut said = SaidNumbers::default();
+    let got = said.percent("share", used / asked);
     let finding = CHECK
         .for_job(
             entry.jobs[0],
-            format!(
-                "job {} got {} of the CPU time that it asks for",
-                report.name,
-                percent(used / asked)
-            ),
+            format!("job {} got {got} of the CPU time that it asks for", report.name),
         )
+        .numbers(said)
         .evidence(format!("{used:.1} % of a CPU{each} instead of cpuload={asked:.0}; {causes}"))
         .remedy(remedy)
         .option(CPULOAD);
@@ -169,16 +168,20 @@ fn finding(entry: &Entry<'_>, row: &DirReport) -> Option<FindingBuilder> {
     let (job, name) = (entry.jobs[0], &entry.report.name);
     let word = words(row.kind);
     let unit = if ios { "IOPS" } else { "bytes/s" };
+    let mut said = SaidNumbers::default();
+    let share = said.percent("share", achieved / target);
+    let (achieved, target) = (said.count("reached", achieved), said.count("asked", target));
+    let slower = slower(entry);
+    let less = slower.as_ref().map_or_else(
+        || format!("a rate below {achieved}"),
+        |slower| format!("a rate below {achieved} ({slower})"),
+    );
     let finding = CHECK
-        .for_job(
-            job,
-            format!("job {name} reached {} of its rate of {word}", percent(achieved / target)),
-        )
-        .evidence(format!("{} of {} {unit} asked for", count(achieved), count(target)))
-        .remedy(format!(
-            "set a rate below {}, or allow more I/Os in flight (iodepth, numjobs)",
-            count(achieved)
-        ))
+        .for_job(job, format!("job {name} reached {share} of its rate of {word}"))
+        .evidence(format!("{achieved} of {target} {unit} asked for"))
+        .remedy(format!("set {less}, or allow more I/Os in flight (iodepth, numjobs)"))
+        .settings(slower)
+        .numbers(said)
         .option(if ios { RATE_IOPS.def() } else { RATE.def() });
     Some(finding)
 }

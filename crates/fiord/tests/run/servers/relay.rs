@@ -134,7 +134,9 @@ impl Shared {
                 let _ = copy(&mut from_client, &mut to_server, |_| {});
                 end(&to_server);
             });
-            let count = |len| drop(self.answered.fetch_add(len, Ordering::Relaxed));
+            let count = |len| {
+                self.answered.fetch_add(len, Ordering::Relaxed);
+            };
             let _ = copy(&mut from_server, &mut to_client, count);
             let _ = to_client.shutdown(Shutdown::Both);
         });
