@@ -99,6 +99,13 @@ impl Check {
         finding
     }
 
+    /// Begins a finding about a printed job, which may cover jobs of several sections.
+    pub fn for_entry(&self, entry: &Entry<'_>, what: impl Into<String>) -> FindingBuilder {
+        let names = entry.names();
+        let several = names.len() > 1;
+        self.for_job(entry.jobs[0], what).jobs(names.into_iter().filter(|_| several))
+    }
+
     /// Begins a finding about the whole run.
     pub fn for_run(&self, what: impl Into<String>) -> FindingBuilder {
         let finding = Finding {
@@ -489,6 +496,34 @@ pub struct Entry<'a> {
     pub report: &'a JobReport,
     /// The jobs. Never empty.
     pub jobs: Vec<&'a JobPlan>,
+}
+
+impl Entry<'_> {
+    /// Names the job in a sentence, or the jobs of several sections: `job a`, `jobs a and b together`.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        match self.names().as_slice() {
+            [] | [_] => format!("job {}", self.report.name),
+            [one, other] => format!("jobs {one} and {other} together"),
+            [one, other, more @ ..] => {
+                format!("jobs {one}, {other} and {} more together", more.len())
+            }
+        }
+    }
+
+    /// Whether all jobs have the same options.
+    #[must_use]
+    pub fn is_one_section(&self) -> bool {
+        self.names().len() <= 1
+    }
+
+    /// Returns the names of the sections of the jobs.
+    fn names(&self) -> Vec<&str> {
+        let mut jobs = self.jobs.clone();
+        // The instances of a section follow each other.
+        jobs.dedup_by_key(|job| job.identity.section);
+        jobs.iter().map(|job| job.identity.name.as_str()).collect()
+    }
 }
 
 impl<'a> After<'a> {

@@ -17,6 +17,20 @@ pub(crate) fn buffered(job: &JobPlan) -> bool {
     !job.target.open.direct && job.target.files.iter().any(|file| stored(file.kind))
 }
 
+/// Returns the remedy for a job that reads from the page cache, and its option if the option alone helps.
+pub(crate) fn past_the_cache(job: &JobPlan) -> (&'static str, Option<ClaimedSetting>) {
+    match job.engine.def().access.uses_page_cache(true) {
+        true => (
+            "use direct=1 with an engine that bypasses the page cache, or invalidate=0 if you want to measure \
+             the page cache",
+            None,
+        ),
+        false => {
+            ("set direct=1, or invalidate=0 if you want to measure the page cache", directly(job))
+        }
+    }
+}
+
 /// Returns `direct=1` if all I/Os of a job are whole sectors, as direct I/O needs them to be.
 pub(crate) fn directly(job: &JobPlan) -> Option<ClaimedSetting> {
     /// No disk has larger sectors.

@@ -11,6 +11,7 @@ use fiord_types::{Bytes, Dir, sort};
 use foldhash::fast::FixedState;
 
 use crate::check::FindingBuilder;
+use crate::evidence::amount::SaidNumbers;
 use crate::evidence::setting::set;
 use crate::evidence::touched::{self, Spread, Touched, touched};
 use crate::evidence::typed::typed;
@@ -100,12 +101,16 @@ fn first<'a>(
 }
 
 /// Names the jobs, or says that they are instances of one job.
-pub(crate) fn names(overlap: &Overlap<'_>) -> String {
+pub(crate) fn names(overlap: &Overlap<'_>, said: &mut SaidNumbers) -> String {
     let (count, first) = (overlap.jobs.len(), &overlap.jobs[0].identity);
     let other = overlap.jobs.iter().find(|job| job.identity.section != first.section);
     match other.map(|job| &job.identity.name) {
-        None => format!("{count} instances of job {}", first.name),
+        None => {
+            let count = said.exact("jobs", count as u64);
+            format!("{count} instances of job {}", first.name)
+        }
         Some(other) if count > 2 => {
+            let count = said.exact("jobs", count as u64);
             format!("{count} jobs (including {} and {other})", first.name)
         }
         Some(other) => format!("jobs {} and {other}", first.name),

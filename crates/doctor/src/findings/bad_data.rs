@@ -56,9 +56,9 @@ fn finding(entry: &Entry<'_>, results: &VerifyResults) -> Option<FindingBuilder>
     let mut said = SaidNumbers::default();
     let word = if extents == 1 { "extent" } else { "extents" };
     let what = format!(
-        "{} {word} of job {}, {} in all, are not what was written",
+        "{} {word} of {}, {} in all, are not what was written",
         said.exact("extents", extents),
-        entry.report.name,
+        entry.subject(),
         said.bytes("damaged", results.bad_bytes())
     );
     let classes = results.counts().iter().map(|(class, count)| {
@@ -69,7 +69,7 @@ fn finding(entry: &Entry<'_>, results: &VerifyResults) -> Option<FindingBuilder>
     let classes: Vec<String> = classes.collect();
     let first = results.extents().first().map(|extent| format!("; the first: {extent}"));
     let finding = CHECK
-        .for_job(entry.jobs[0], what)
+        .for_entry(entry, what)
         .evidence(format!("{}{}", classes.join(", "), first.unwrap_or_default()))
         .numbers(said)
         .remedy(

@@ -8,7 +8,7 @@ use fiord_types::{Bytes, Dir};
 
 use crate::check::{After, Check, CollectedFindings};
 use crate::evidence::amount::SaidNumbers;
-use crate::evidence::page_cache::directly;
+use crate::evidence::page_cache::past_the_cache;
 use crate::evidence::page_cache::through_cache;
 use crate::machine::Unavailable;
 
@@ -77,6 +77,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     if claimed_buffered == Bytes::ZERO || share < FEW {
         return;
     }
+    let (remedy, direct) = past_the_cache(first);
     let mut said = SaidNumbers::default();
     let what =
         format!("{} of the data read came from the page cache", said.percent("share", share));
@@ -88,8 +89,8 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
             said.bytes("fetched", fetched.min(claimed))
         ))
         .numbers(said)
-        .remedy("set direct=1, or invalidate=0 if you want to measure the page cache")
-        .settings(directly(first))
+        .remedy(remedy)
+        .settings(direct)
         .option(DIRECT);
     findings.report(if share < MOST { finding.at_most(Severity::Suspect) } else { finding });
 }

@@ -7,7 +7,7 @@ use fiord_types::{Bytes, Dir};
 
 use crate::check::{Before, Check, CollectedFindings};
 use crate::evidence::amount::SaidNumbers;
-use crate::evidence::page_cache::directly;
+use crate::evidence::page_cache::past_the_cache;
 use crate::evidence::page_cache::through_cache;
 
 /// The definition.
@@ -42,6 +42,7 @@ fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
             continue;
         }
         let name = &job.identity.name;
+        let (remedy, direct) = past_the_cache(job);
         let mut said = SaidNumbers::default();
         let set = said.bytes("working_set", set);
         let finding = CHECK
@@ -51,8 +52,8 @@ fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
                 said.bytes("available", available)
             ))
             .numbers(said)
-            .remedy("set direct=1, or invalidate=0 if you want to measure the page cache")
-            .settings(directly(job))
+            .remedy(remedy)
+            .settings(direct)
             .option(SIZE);
         findings.report(finding);
     }

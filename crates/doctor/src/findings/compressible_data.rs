@@ -1,7 +1,7 @@
 //! `compressible-data`: writes that storage can make smaller than they look.
 
 use fiord_job::option::table::{
-    BUFFER_PATTERN, REFILL_BUFFERS, SCRAMBLE_BUFFERS, VERIFY_PATTERN, ZERO_BUFFERS,
+    BUFFER_PATTERN, REFILL_BUFFERS, SCRAMBLE_BUFFERS, VERIFY, VERIFY_PATTERN, ZERO_BUFFERS,
 };
 use fiord_plan::{ContentPlan, JobPlan};
 use fiord_stat::finding::Severity;
@@ -61,6 +61,11 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
     };
     let name = &job.identity.name;
     let (remedy, settings) = match job.content {
+        _ if verify.is_some_and(|verify| verify.method.needs_pattern()) => {
+            let settings = vec![set(VERIFY, "crc32c"), leave_out(VERIFY_PATTERN)];
+            let remedy = "use verify=crc32c without verify_pattern, so that each block gets its own random bytes";
+            (remedy.to_owned(), settings)
+        }
         _ if verify.is_some() => (
             "leave out verify_pattern, so that each block gets its own random bytes".to_owned(),
             vec![leave_out(VERIFY_PATTERN)],

@@ -80,11 +80,13 @@ fn finding(entry: &Entry<'_>, shares: &TimeShares) -> Option<FindingBuilder> {
         return None;
     }
     let (option, remedy) = cause(job)?;
-    let name = &entry.report.name;
     let mut said = SaidNumbers::default();
     let share = said.percent("contents", contents);
     let finding = CHECK
-        .for_job(job, format!("job {name} spends {share} of its time on filling buffers"))
+        .for_entry(
+            entry,
+            format!("{share} of the time of {} goes into filling buffers", entry.subject()),
+        )
         .evidence(format!(
             "{} generates the data of each write: {share} of the time; {} waiting for I/O",
             option.name,
@@ -180,7 +182,7 @@ mod tests {
     fn reports_the_option_that_costs_the_time() {
         let found = reported("--refill_buffers=1", [50, 0, 45, 0, 5]);
         assert_eq!((found.len(), found[0].severity), (1, Severity::Suspect));
-        assert_eq!(found[0].what, "job a spends 50 % of its time on filling buffers");
+        assert_eq!(found[0].what, "50 % of the time of job a goes into filling buffers");
         assert!(found[0].evidence.starts_with("refill_buffers generates"), "{found:?}");
         assert!(found[0].remedy.starts_with("use the default contents"), "{found:?}");
         let compress = reported("--buffer_compress_percentage=50", [20, 0, 75, 0, 5]);

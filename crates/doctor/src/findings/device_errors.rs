@@ -69,7 +69,7 @@ fn failed(known: &After<'_>, entry: &Entry<'_>, findings: &mut CollectedFindings
     let ios: u64 = entry.report.dirs.iter().map(|row| row.total_ios).sum();
     let mut said = SaidNumbers::default();
     let finding = CHECK
-        .for_job(entry.jobs[0], format!("I/Os of job {} failed", entry.report.name))
+        .for_entry(entry, format!("I/Os of {} failed", entry.subject()))
         .evidence(format!(
             "{} failed and {} succeeded; the first failed with {name}; the latencies exclude failed I/Os",
             said.exact("failed", errors.total),

@@ -59,11 +59,14 @@ fn finding(entry: &Entry<'_>) -> Option<FindingBuilder> {
         false => set(RAMP_SIZE, each),
     };
     let finding = CHECK
-        .for_job(job, format!("job {} ended within its ramp, so nothing was measured", report.name))
+        .for_entry(
+            entry,
+            format!("{} ended within the ramp, so nothing was measured", entry.subject()),
+        )
         .evidence(format!("it made {ios} I/Os in {time}, and {ramp}"))
         .numbers(said)
         .remedy(format!("set {shorter}, or time_based with a runtime, or a larger io_size"))
-        .settings([shorter])
+        .settings(Some(shorter).filter(|_| entry.is_one_section()))
         .option(if by_time { RAMP_TIME.def() } else { RAMP_SIZE.def() });
     Some(finding)
 }
@@ -71,7 +74,7 @@ fn finding(entry: &Entry<'_>) -> Option<FindingBuilder> {
 #[cfg(test)]
 mod tests {
     use fiord_stat::report::{DirKind, JobReport};
-    use fiord_stat::samples::{SHORTEST_WINDOW, SampleLatencies, Samples, WindowSample};
+    use fiord_stat::samples::{MIN_WINDOW, SampleLatencies, Samples, WindowSample};
     use fiord_types::PerDir;
 
     use super::*;
@@ -83,8 +86,8 @@ mod tests {
             let mut dirs = PerDir::<Vec<WindowSample>>::default();
             dirs[Dir::Read] =
                 vec![WindowSample::new(10, Bytes(40 << 10), SampleLatencies::default())];
-            let end = SHORTEST_WINDOW;
-            job.samples = Samples::new(Nanos::ZERO, end, end, SHORTEST_WINDOW, dirs);
+            let end = MIN_WINDOW;
+            job.samples = Samples::new(Nanos::ZERO, end, end, MIN_WINDOW, dirs);
             set(job);
         });
         found.into_iter().map(|finding| finding.evidence).collect()

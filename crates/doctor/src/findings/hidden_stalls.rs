@@ -9,7 +9,7 @@ use fiord_types::{Dir, Nanos};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::SaidNumbers;
-use crate::evidence::direction::{dir, words};
+use crate::evidence::direction::words;
 use crate::evidence::rate;
 use crate::evidence::setting::{listed, set};
 use crate::evidence::synchronous::synchronous;
@@ -80,18 +80,20 @@ fn finding(
     if reached && generator_was_late(entry, more) {
         return Some(woke_late((entry, row), actual, &seen, said));
     }
-    let (name, word) = (&entry.report.name, words(row.kind));
-    let what = format!("{word} of job {name} were delayed, and its latencies do not show it");
+    let (subject, word) = (entry.subject(), words(row.kind));
+    let what = format!("{word} of {subject} were delayed, and the latencies do not show it");
     let job = entry.jobs[0];
     let settings = match reached {
-        true => room(job, dir(row.kind), intended.max),
-        false => rate::slower(entry).into_iter().collect(),
+        _ if !entry.is_one_section() => Vec::new(),
+        true => room(job, intended.max),
+        false => slower(entry),
     };
     let remedy = match settings.as_slice() {
+        [] if reached => "set a larger iodepth in each of these jobs".to_owned(),
         [] => "set a rate that the device reaches".to_owned(),
         settings => format!("set {}", listed(settings)),
     };
-    let finding = CHECK.for_job(job, what).evidence(seen).remedy(remedy).settings(settings);
+    let finding = CHECK.for_entry(entry, what).evidence(seen).remedy(remedy).settings(settings);
     Some(finding.numbers(said).option(IODEPTH))
 }
 
@@ -113,13 +115,16 @@ fn woke_late(
     seen: &str,
     mut said: SaidNumbers,
 ) -> FindingBuilder {
-    let (name, word) = (&entry.report.name, words(row.kind));
+    let (subject, word) = (entry.subject(), words(row.kind));
     let delays = &entry.report.delays;
     let ready = delays.ready.map_or(String::new(), |ready| {
         format!(", and its threads waited {} for a CPU", said.time("ready", ready.as_f64()))
     });
     CHECK
-        .for_job(entry.jobs[0], format!("{word} of job {name} started late because the load generator woke late"))
+        .for_entry(
+            entry,
+            format!("{word} of {subject} started late because the load generator woke late"),
+        )
         .evidence(format!(
             "{seen}; the device was not the cause: its slowest I/O took {}, and a thread woke up to {} \
              late{ready}",
@@ -136,22 +141,34 @@ fn missed(entry: &Entry<'_>) -> bool {
     entry.report.dirs.iter().any(|row| rate::missed(entry, row).is_some())
 }
 
+/// Returns rates that the device reaches, and a depth that holds the I/Os that are then due within the longest latency.
+fn slower(entry: &Entry<'_>) -> Vec<ClaimedSetting> {
+    let mut settings: Vec<ClaimedSetting> = rate::slower(entry).into_iter().collect();
+    let job = entry.jobs[0];
+    let rows = || entry.report.dirs.iter();
+    let longest = rows().map(|row| row.clat.max.max(row.lat.max)).max().unwrap_or_default();
+    let iops: f64 = rows().map(|row| row.iops).sum::<f64>() / entry.jobs.len() as f64;
+    let depth = (iops * longest.as_secs_f64()).ceil() as u64;
+    let deeper = depth > u64::from(job.depth.depth) && depth <= DEEPEST;
+    if !settings.is_empty() && deeper && synchronous(job).is_none() {
+        settings.push(set(IODEPTH, depth));
+    }
+    settings
+}
+
 /// Maximum depth that the remedy names: no device has a longer queue.
 const DEEPEST: u64 = 4096;
 
 /// Returns the depth that holds all I/Os that are due within the longest delay; if that is too
 /// deep, also a lower rate for which the maximum depth is enough.
-fn room(job: &JobPlan, dir: Option<Dir>, longest: Nanos) -> Vec<ClaimedSetting> {
+fn room(job: &JobPlan, longest: Nanos) -> Vec<ClaimedSetting> {
     let due = |dir: Dir| match job.pace.rate[dir] {
         Some(Rate::Ios(ios)) => ios as f64,
         Some(Rate::Bytes(bytes)) => bytes as f64 / f64::from(job.load.blocks[dir].min().max(1)),
         None => 0.0,
     };
-    let rate: f64 = match dir {
-        // All directions share the depth.
-        Some(_) => job.load.mix.dirs().map(due).sum(),
-        None => 0.0,
-    };
+    // All directions share the depth.
+    let rate: f64 = job.load.mix.dirs().map(due).sum();
     let depth = (rate * longest.0 as f64 / 1e9).ceil() as u64;
     let has = u64::from(job.depth.depth);
     if depth <= has && synchronous(job).is_none() {
@@ -235,7 +252,7 @@ mod tests {
         let remedy = |iops, ns| found_at(iops, "sim", 100_000, ns).remove(0).remedy;
         assert_eq!(
             remedy(700.0, 900_000_000),
-            "set rate_iops=630",
+            "set rate_iops=630 and iodepth=71",
             "the rate is too high for the device"
         );
         assert_eq!(remedy(1000.0, 3_900_000_000), "set iodepth=4000");

@@ -51,7 +51,7 @@ fn finding(entry: &Entry<'_>) -> Option<FindingBuilder> {
             "set log_avg_msec, which logs windows instead of I/Os, or put the logs on a faster disk or on a tmpfs"
         }
     };
-    let what = format!("job {} waited for its logs", report.name);
+    let what = format!("{} waited for the logs", entry.subject());
     let mut said = SaidNumbers::default();
     let evidence = format!(
         "its threads waited {} of {} ({}) until the rows before were written",
@@ -59,7 +59,7 @@ fn finding(entry: &Entry<'_>) -> Option<FindingBuilder> {
         said.time("run_time", ran),
         said.percent("share", waited / ran)
     );
-    let finding = CHECK.for_job(job, what).evidence(evidence).remedy(remedy);
+    let finding = CHECK.for_entry(entry, what).evidence(evidence).remedy(remedy);
     Some(finding.numbers(said).option(LOG_AVG_MSEC))
 }
 

@@ -70,7 +70,7 @@ fn finding(plan: &Plan, overlap: &Overlap<'_>) -> FindingBuilder {
     let mut said = SaidNumbers::default();
     let length = said.bytes("shared", *to - *from);
     let (remedy, settings) = apart(plan, overlap);
-    let what = format!("{} write the same bytes of {}", names(overlap), path.display());
+    let what = format!("{} write the same bytes of {}", names(overlap, &mut said), path.display());
     let finding = CHECK
         .for_job(jobs[0], what)
         .evidence(format!("each writes the {length} that start at byte {from}"))

@@ -3,7 +3,6 @@
 use fiord_job::option::engine::QUEUEING_ENGINE;
 use fiord_job::option::table::{IODEPTH, IOENGINE, READ_IOLOG};
 use fiord_plan::JobPlan;
-use fiord_stat::claim::ClaimedSetting;
 use fiord_stat::finding::Severity;
 use fiord_stat::replay::{ReplayCount, ReplaySummary};
 use fiord_types::Nanos;
@@ -79,9 +78,9 @@ fn finding(entry: &Entry<'_>, replay: &ReplaySummary) -> Option<FindingBuilder> 
          recorded were {recorded}",
         said.count("ios", issued as f64),
     );
-    let (why, remedy, settings) = cause(job, replay, issued);
+    let (why, remedy) = cause(job, replay, issued);
     evidence.push_str(&why);
-    let finding = CHECK.for_job(job, what).evidence(evidence).remedy(remedy).settings(settings);
+    let finding = CHECK.for_job(job, what).evidence(evidence).remedy(remedy);
     Some(finding.numbers(said).option(match job.depth.depth {
         1 => IODEPTH.def(),
         _ => READ_IOLOG.def(),
@@ -89,11 +88,7 @@ fn finding(entry: &Entry<'_>, replay: &ReplaySummary) -> Option<FindingBuilder> 
 }
 
 /// Why the I/Os were late, and what helps.
-fn cause(
-    job: &JobPlan,
-    replay: &ReplaySummary,
-    issued: u64,
-) -> (String, String, Vec<ClaimedSetting>) {
+fn cause(job: &JobPlan, replay: &ReplaySummary, issued: u64) -> (String, String) {
     let of = |which| replay.counts.get(which);
     let (depth, blocked) = (of(ReplayCount::Depth), of(ReplayCount::Blocked));
     let deepest =
@@ -105,18 +100,19 @@ fn cause(
         let mut settings = Vec::from_iter(synchronous.then(|| set(IOENGINE, QUEUEING_ENGINE)));
         settings.push(set(IODEPTH, wanted));
         let slow = "; if that does not help, the device is slower than the recorded one";
-        return (why, format!("set {}{slow}", listed(&settings)), settings);
+        // The device may be slower, so these options are no claim.
+        return (why, format!("set {}{slow}", listed(&settings)));
     }
     if of(ReplayCount::Starved) * 100 > issued {
         let why = format!(
             "; {} times the job waited for the thread that reads the trace",
             count(of(ReplayCount::Starved) as f64)
         );
-        return (why, "store the trace on a faster disk, or in memory".into(), Vec::new());
+        return (why, "store the trace on a faster disk, or in memory".into());
     }
     let why = format!("; {depth} were in flight{deepest}, and slots were free");
     let idle = "replay on a machine whose CPUs are idle, or set replay_time_scale below 100";
-    (why, idle.into(), Vec::new())
+    (why, idle.into())
 }
 
 #[cfg(test)]

@@ -67,7 +67,8 @@ fn finding(plan: &Plan, overlap: &Overlap<'_>) -> FindingBuilder {
     let mut said = SaidNumbers::default();
     let length = said.bytes("shared", *to - *from);
     let (remedy, settings) = apart(plan, overlap);
-    let what = format!("{} read {} starting at the same byte", names(overlap), path.display());
+    let what =
+        format!("{} read {} starting at the same byte", names(overlap, &mut said), path.display());
     let finding = CHECK
         .for_job(jobs[0], what)
         .evidence(format!(

@@ -12,7 +12,7 @@ use crate::evidence::requests::{each_with_requests, with_fate};
 const ENOUGH: u64 = 100;
 const SEVERAL: u64 = 3;
 
-/// One of so many requests is enough to be the 99th percentile.
+/// One handshake in this many requests is enough to be the 99th percentile.
 const SHARE: u64 = 100;
 
 /// The definition.

@@ -1,6 +1,6 @@
 //! `too-short`: too few I/Os for a percentile, or too few windows for a precise mean.
-use fiord_job::option::table::{NUMBER_IOS, PERCENTILE_LIST, RUNTIME, TIME_BASED};
-use fiord_plan::Plan;
+use fiord_job::option::table::{LOOPS, NRFILES, NUMBER_IOS, PERCENTILE_LIST, RUNTIME, TIME_BASED};
+use fiord_plan::{Mix, Plan};
 use fiord_stat::claim::ClaimedSetting;
 use fiord_stat::finding::Severity;
 use fiord_stat::report::{DirReport, RateSummary};
@@ -19,6 +19,8 @@ const BEHIND: f64 = 10.0;
 const WIDE: f64 = 0.1;
 /// A job that ran for this share of its `runtime` was ended by `runtime`.
 const BY_TIME: f64 = 0.95;
+/// Additional time, because the first and the last I/O may be only partly in it.
+const ROUNDING: f64 = 1.02;
 /// Minimum number of windows for a confidence interval.
 const FEWEST: u64 = 4;
 
@@ -68,13 +70,13 @@ fn few(plan: &Plan, entry: &Entry<'_>, row: &DirReport) -> Option<FindingBuilder
     if latency.percentiles.is_empty() || highest == 0.0 || behind >= BEHIND {
         return None;
     }
-    let needed = BEHIND * 100.0 / (100.0 - highest).max(0.001);
-    let name = &entry.report.name;
+    let needed = (BEHIND * 100.0 / (100.0 - highest).max(0.001)).round();
     let word = words(row.kind);
     let mut said = SaidNumbers::default();
-    let (remedy, settings) = longer(entry, needed / latency.n.max(1) as f64, needed / row.iops);
+    let (remedy, settings) =
+        longer(entry, latency.n, (needed / latency.n.max(1) as f64, needed / row.iops));
     let finding = CHECK
-        .for_job(entry.jobs[0], format!("job {name} made too few {word} for their percentiles"))
+        .for_entry(entry, format!("{} made too few {word} for their percentiles", entry.subject()))
         .evidence(format!(
             "{} {word}: {} lie above p{highest}, and {} {word} are needed for ten",
             said.exact("ios", latency.n),
@@ -87,40 +89,71 @@ fn few(plan: &Plan, entry: &Entry<'_>, row: &DirReport) -> Option<FindingBuilder
     Some(finding)
 }
 
-/// Returns the options that make the job run longer: for `times` as many I/Os, which take `needed`
+/// Returns the options that make the job run longer: for `times` as many I/Os as the `counted` ones, which take `needed`
 /// seconds.
-fn longer(entry: &Entry<'_>, times: f64, needed: f64) -> (String, Vec<ClaimedSetting>) {
+fn longer(
+    entry: &Entry<'_>,
+    counted: u64,
+    (times, needed): (f64, f64),
+) -> (String, Vec<ClaimedSetting>) {
     let job = entry.jobs[0];
+    let with = |settings: Vec<ClaimedSetting>, or: &str| {
+        (format!("set {}{or}", listed(&settings)), settings)
+    };
+    // Chance decides the directions of a mix.
+    let chance = matches!(job.load.mix, Mix::ReadWrite { .. });
+    let margin = if chance { 1.1 + 2.0 / (counted.max(1) as f64).sqrt() } else { 1.0 };
+    let times = times * margin;
+    if !entry.is_one_section() {
+        return ("set a longer runtime or a larger size in each of these jobs".into(), Vec::new());
+    }
     if job.replay.is_some() {
         return ("replay a longer trace".into(), Vec::new());
     }
+    if let Some(names) = job.engine.names() {
+        // A second pass finds other names than the first one.
+        let files = (job.target.files.len() as f64 * times).ceil();
+        let own = names.tree.is_none();
+        return match own {
+            true => with(vec![set(NRFILES, files)], ""),
+            false => ("use more names".into(), Vec::new()),
+        };
+    }
     let made: u64 = entry.report.dirs.iter().map(|row| row.total_ios).sum();
     let each = made / u64::from(entry.report.members.max(1));
-    let wanted = (each as f64 * times).ceil();
-    if job.end.ios.is_some_and(|ios| each >= ios) {
-        // `number_ios` also ends a `time_based` job. Any other job ends earlier if its size is smaller.
-        let block = job.load.mix.dirs().map(|dir| job.load.blocks[dir].min()).max().unwrap_or(1);
-        let blocks = job.end.bytes / Bytes::from(block.max(1)) * job.end.loops;
-        let holds = job.end.time_based || blocks as f64 >= wanted;
-        let mut settings = vec![set(NUMBER_IOS, wanted as u64)];
-        settings.extend((!holds).then(|| set(TIME_BASED, 1)));
-        return (format!("set {}", listed(&settings)), settings);
-    }
-    let time = needed.ceil().max(1.0);
-    if !time.is_finite() || time >= 86_400.0 {
-        return ("set a longer runtime or a larger size".into(), Vec::new());
+    let timed = job.end.time_based && job.end.runtime.is_some();
+    let loops = (job.end.loops as f64 * times).ceil();
+    if let Some(ios) = job.end.ios.filter(|ios| each >= *ios) {
+        // `number_ios` counts in each pass, and a pass also ends with the size.
+        let wanted = (ios as f64 * times).ceil();
+        let block = job.load.mix.dirs().map(|dir| job.load.blocks[dir].max()).max().unwrap_or(1);
+        let blocks = job.end.bytes / Bytes::from(block.max(1));
+        return match timed || blocks as f64 >= wanted {
+            true => with(vec![set(NUMBER_IOS, wanted)], ""),
+            false => with(vec![set(LOOPS, loops)], ""),
+        };
     }
     let ended_by_time =
         job.end.runtime.is_some_and(|time| seconds(entry) >= time.as_secs_f64() * BY_TIME);
+    if !timed && !ended_by_time {
+        let mut settings = vec![set(LOOPS, loops)];
+        // The time of verification comes in addition.
+        let passes = if job.verify.is_some() { 2.0 } else { 1.0 };
+        let time = seconds(entry) * times * passes * ROUNDING;
+        let cut = job.end.runtime.is_some_and(|runtime| runtime.as_secs_f64() < time);
+        settings.extend(cut.then(|| set(RUNTIME, 0)));
+        return with(settings, ", or a larger size");
+    }
+    let time = (needed * margin * ROUNDING).ceil().max(1.0);
+    if !time.is_finite() || time >= 86_400.0 {
+        return ("set a longer runtime or a larger size".into(), Vec::new());
+    }
+    let mut settings = vec![set(RUNTIME, time)];
+    settings.extend((!timed).then(|| set(TIME_BASED, 1)));
+    let wanted = (each as f64 * times).ceil();
     let capped = job.end.ios.is_some_and(|ios| (ios as f64) < wanted);
-    let mut settings = vec![set(RUNTIME, time as u64)];
-    settings.extend((!job.end.time_based).then(|| set(TIME_BASED, 1)));
-    settings.extend(capped.then(|| set(NUMBER_IOS, wanted as u64)));
-    let or = match (job.end.time_based, ended_by_time) {
-        (false, false) => ", or a larger size",
-        _ => "",
-    };
-    (format!("set {}{or}", listed(&settings)), settings)
+    settings.extend(capped.then(|| set(NUMBER_IOS, wanted)));
+    with(settings, "")
 }
 
 /// Reports a mean with a wide confidence interval.
@@ -203,7 +236,7 @@ mod tests {
         });
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].what, "job a made too few writes for their percentiles");
-        assert_eq!(found[0].remedy, "set runtime=20 and time_based=1, or a larger size");
+        assert_eq!(found[0].remedy, "set loops=3, or a larger size");
     }
 
     #[test]
@@ -219,13 +252,13 @@ mod tests {
             });
             found[0].remedy.clone()
         };
-        assert_eq!(remedy("", 10_000), "set runtime=20 and time_based=1, or a larger size");
-        assert_eq!(remedy("--runtime=10 --time_based", 10_000), "set runtime=20");
-        let either = "set runtime=20 and time_based=1";
+        assert_eq!(remedy("", 10_000), "set loops=2, or a larger size");
+        assert_eq!(remedy("--runtime=10 --time_based", 10_000), "set runtime=21");
+        let either = "set runtime=21 and time_based=1";
         assert_eq!(remedy("--runtime=10", 10_000), either);
         assert_eq!(remedy("--number_ios=500 --size=8m", 10_000), "set number_ios=1000");
-        assert_eq!(remedy("--number_ios=500", 10_000), "set number_ios=1000 and time_based=1");
-        let capped = "set runtime=20 and number_ios=1000";
+        assert_eq!(remedy("--number_ios=500", 10_000), "set loops=2");
+        let capped = "set runtime=21 and number_ios=1000";
         assert_eq!(remedy("--number_ios=600 --runtime=10 --time_based", 10_000), capped);
     }
 

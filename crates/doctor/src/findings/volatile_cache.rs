@@ -84,9 +84,9 @@ fn absorbed(entry: &Entry<'_>, disks: &[&Disk], views: &[DeviceView]) -> Option<
     }
     let mut said = SaidNumbers::default();
     let finding = CHECK
-        .for_job(
-            entry.jobs[0],
-            format!("the writes of job {} fit into a volatile cache and were not flushed", report.name),
+        .for_entry(
+            entry,
+            format!("the writes of {} fit into a volatile cache and were not flushed", entry.subject()),
         )
         .evidence(format!(
             "{} in {} and no flush; queue/write_cache of {} is write back",
@@ -119,9 +119,9 @@ fn too_fast(entry: &Entry<'_>, disks: &[&Disk]) -> Option<FindingBuilder> {
     }
     let mut said = SaidNumbers::default();
     let finding = CHECK
-        .for_job(
-            entry.jobs[0],
-            format!("syncs of job {} are faster than the medium allows", entry.report.name),
+        .for_entry(
+            entry,
+            format!("syncs of {} are faster than the medium allows", entry.subject()),
         )
         .evidence(format!(
             "{} syncs of {} on average; the cache of {} is write back, and its medium needs at least {}",
