@@ -8,6 +8,7 @@ use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::def::OptionDef;
 use fiord_job::spec::{JobSpec, Place};
 use fiord_plan::{JobPlan, Plan};
+use fiord_stat::claim::{Claim, ClaimedExtent, ClaimedNumber, ClaimedSetting};
 use fiord_stat::finding::{Finding, Location, Severity, Unchecked};
 use fiord_stat::hosts::HostsReport;
 use fiord_stat::report::{JobReport, JobShares, Report};
@@ -98,6 +99,13 @@ impl Check {
         finding
     }
 
+    /// Begins a finding about a printed job, which may cover jobs of several sections.
+    pub fn for_entry(&self, entry: &Entry<'_>, what: impl Into<String>) -> FindingBuilder {
+        let names = entry.names();
+        let several = names.len() > 1;
+        self.for_job(entry.jobs[0], what).jobs(names.into_iter().filter(|_| several))
+    }
+
     /// Begins a finding about the whole run.
     pub fn for_run(&self, what: impl Into<String>) -> FindingBuilder {
         let finding = Finding {
@@ -109,6 +117,7 @@ impl Check {
             remedy: String::new(),
             option: None,
             location: None,
+            claim: Claim::default(),
         };
         FindingBuilder { finding, section: None, option: None, place: None, noted: false }
     }
@@ -142,6 +151,42 @@ impl FindingBuilder {
     #[must_use]
     pub fn remedy(mut self, remedy: impl Into<String>) -> FindingBuilder {
         self.finding.remedy = remedy.into();
+        self
+    }
+
+    /// Sets the names of the jobs that the finding is about, each once.
+    #[must_use]
+    pub fn jobs<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> FindingBuilder {
+        let jobs = &mut self.finding.claim.jobs;
+        for name in names {
+            if jobs.iter().all(|known| known != name) {
+                jobs.push(name.to_owned());
+            }
+        }
+        self
+    }
+
+    /// Adds bytes that the finding is about.
+    #[must_use]
+    pub fn extent(mut self, extent: ClaimedExtent) -> FindingBuilder {
+        self.finding.claim.extents.push(extent);
+        self
+    }
+
+    /// Adds the numbers that the sentences state.
+    #[must_use]
+    pub fn numbers(mut self, said: impl IntoIterator<Item = ClaimedNumber>) -> FindingBuilder {
+        self.finding.claim.numbers.extend(said);
+        self
+    }
+
+    /// Sets the options that the first alternative of the remedy names.
+    #[must_use]
+    pub fn settings(
+        mut self,
+        settings: impl IntoIterator<Item = ClaimedSetting>,
+    ) -> FindingBuilder {
+        self.finding.claim.settings = settings.into_iter().collect();
         self
     }
 
@@ -197,6 +242,15 @@ impl CollectedFindings {
     /// measurement has disproved it.
     pub fn refute(&mut self, finding: FindingBuilder) {
         self.refuted.push(finding.finding);
+    }
+
+    /// Adds the findings that a measurement has confirmed, and withdraws those of the earlier stage that it has not.
+    pub fn replace(&mut self, ahead: Vec<FindingBuilder>, now: Vec<FindingBuilder>) {
+        let confirmed: HashSet<_> = now.iter().map(|one| subject(&one.finding)).collect();
+        let (_, wrong): (Vec<_>, Vec<_>) =
+            ahead.into_iter().partition(|one| confirmed.contains(&subject(&one.finding)));
+        self.refuted.extend(wrong.into_iter().map(|one| one.finding));
+        self.found.extend(now);
     }
 
     /// Records that a check could not run, and why. Repeated calls add one entry.
@@ -442,6 +496,34 @@ pub struct Entry<'a> {
     pub report: &'a JobReport,
     /// The jobs. Never empty.
     pub jobs: Vec<&'a JobPlan>,
+}
+
+impl Entry<'_> {
+    /// Names the job in a sentence, or the jobs of several sections: `job a`, `jobs a and b together`.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        match self.names().as_slice() {
+            [] | [_] => format!("job {}", self.report.name),
+            [one, other] => format!("jobs {one} and {other} together"),
+            [one, other, more @ ..] => {
+                format!("jobs {one}, {other} and {} more together", more.len())
+            }
+        }
+    }
+
+    /// Whether all jobs have the same options.
+    #[must_use]
+    pub fn is_one_section(&self) -> bool {
+        self.names().len() <= 1
+    }
+
+    /// Returns the names of the sections of the jobs.
+    fn names(&self) -> Vec<&str> {
+        let mut jobs = self.jobs.clone();
+        // The instances of a section follow each other.
+        jobs.dedup_by_key(|job| job.identity.section);
+        jobs.iter().map(|job| job.identity.name.as_str()).collect()
+    }
 }
 
 impl<'a> After<'a> {

@@ -46,6 +46,15 @@ fn index() -> String {
          finding says that a result is invalid. `ignore_findings=ID,...` in a job turns off single\n\
          findings for that job.\n\
          `fiord check JOB...` reports the findings that need no run.\n\n\
+         In JSON, each finding has its sentences (`what`, `evidence`, and the remedy in `mend`), and `claim`:\n\
+         what it states, as data. A list is left out if it is empty:\n\n\
+         | key | what |\n|---|---|\n\
+         | `jobs` | names of the jobs that the finding is about, if it is about several |\n\
+         | `extents` | bytes of a `file`, starting at `from` and ending before `to`, that these jobs touch in a `direction`: \
+         `all` of them, or only bytes `within` (`touched`) |\n\
+         | `numbers` | the numbers in the sentences, not rounded: `name`, `value`, `unit` (`bytes`, `count`, `ns`, `share`) |\n\
+         | `settings` | the options of the first remedy, if it consists of options: `option` and `value`, or no value \
+         to leave the option out; `job`, if it is another job |\n\n\
          | finding | at worst | reported | what |\n|---|---|---|---|\n",
     );
     for check in CHECKS {
@@ -65,7 +74,7 @@ fn when(check: &Check) -> String {
     check.stages().map(CheckStage::words).collect::<Vec<_>>().join(", ")
 }
 
-/// The page of a finding, with lines of so many characters.
+/// The page of a finding, with lines of at most `columns` characters.
 fn page(check: &Check, columns: usize) -> String {
     let Check { id, severity, title, about, detection, effect, remedy, .. } = check;
     let meaning = match severity {

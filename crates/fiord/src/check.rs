@@ -110,7 +110,7 @@ fn message(diagnostic: &Diagnostic) -> Value {
 }
 
 fn finding(finding: &Finding) -> Map<String, Value> {
-    let Finding { id, severity, job, what, evidence, remedy, option, location } = finding;
+    let Finding { id, severity, job, what, evidence, remedy, option, location, claim } = finding;
     let mut object = Map::new();
     object.insert("id".into(), id.as_str().into());
     object.insert("severity".into(), severity.word().into());
@@ -127,6 +127,11 @@ fn finding(finding: &Finding) -> Map<String, Value> {
     }
     if let Some(option) = option {
         object.insert("option".into(), option.as_str().into());
+    }
+    if let Some(claim) =
+        (!claim.is_empty()).then(|| fiord_stat::json::to_value(claim).ok()).flatten()
+    {
+        object.insert("claim".into(), claim);
     }
     object
 }

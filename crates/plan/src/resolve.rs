@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fiord_job::Invocation;
-use fiord_job::command::{MOST_JOBS, TriggerOptions};
+use fiord_job::command::{DEFAULT_MAX_JOBS, TriggerOptions};
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::table::{DESCRIPTION, NUMJOBS, READ_IOLOG, UNLINK, UNLINK_EACH_LOOP};
 use fiord_job::spec::{JobSpec, Setting};
@@ -234,7 +234,7 @@ pub fn resolve_with(
 /// The number of instances (`numjobs`) of every section. Refuses 0 and a sum above the limit.
 fn instances(jobs: &[Reading], options: PlanOptions, messages: &mut Messages) -> Vec<u32> {
     // As in fio, a lower number changes nothing.
-    let most = options.max_jobs.unwrap_or(0).max(MOST_JOBS);
+    let most = options.max_jobs.unwrap_or(0).max(DEFAULT_MAX_JOBS);
     let mut sum = 0u64;
     jobs.iter()
         .map(|job| {

@@ -60,7 +60,7 @@ pub fn is_page(text: &str) -> bool {
 /// Writes the element for a result. The name must be plain text; it is escaped.
 ///
 /// # Errors
-/// Those of writing to `out`.
+/// Returns the error of `out` if the report cannot be written.
 pub fn embed(name: &str, json: &[u8], out: &mut dyn Write) -> io::Result<()> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(json)?;

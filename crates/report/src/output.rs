@@ -47,7 +47,7 @@ impl Formats {
 /// Writes a final or interim report: terse lines, the JSON document, then the text.
 ///
 /// # Errors
-/// Those of writing to `out`.
+/// Returns the error of `out` if the report cannot be written.
 pub fn write(report: &Report, formats: Formats, out: &mut dyn Write) -> io::Result<()> {
     if formats.terse {
         crate::terse(report, formats.terse_version, out)?;

@@ -7,7 +7,7 @@ use fiord_types::plain;
 /// Writes a text in which such characters of names are replaced ([`plain`]).
 ///
 /// # Errors
-/// Those of writing to `out`.
+/// Returns the error of `out` if the report cannot be written.
 pub(crate) fn plainly(
     out: &mut dyn Write,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,

@@ -45,7 +45,7 @@ impl TerseVersion {
 /// Writes a line for each job.
 ///
 /// # Errors
-/// Those of writing to `out`.
+/// Returns the error of `out` if the report cannot be written.
 pub fn terse(report: &Report, version: TerseVersion, out: &mut dyn Write) -> io::Result<()> {
     plainly(out, |out| report.jobs.iter().try_for_each(|job| line(report, job, version, out)))
 }

@@ -114,6 +114,7 @@ fn finding(id: &str, job: Option<&str>, evidence: &str) -> Finding {
         remedy: "do it differently".into(),
         option: None,
         location: None,
+        claim: Default::default(),
     }
 }
 

@@ -143,6 +143,7 @@ fn report() -> Report {
         remedy: "use ioengine=io_uring".into(),
         option: None,
         location: None,
+        claim: Default::default(),
     };
     let clock = ClockReport { source: "tsc".into(), cost_ns: 9.5, resolution_ns: 0.4 };
     let extras =

@@ -66,7 +66,7 @@ impl ExtentList {
     /// Adds a line.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Returns the error of the file if the line cannot be written.
     pub(crate) fn add(&self, extent: &FileExtent) -> io::Result<()> {
         let line = format!("{extent}\n");
         self.out.lock().unwrap_or_else(PoisonError::into_inner).write_lines(line.as_bytes())

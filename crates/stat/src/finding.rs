@@ -4,6 +4,8 @@ use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
 
+use crate::claim::Claim;
+
 /// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Hash, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -64,6 +66,9 @@ pub struct Finding {
     /// Where the option is set; else where the job begins.
     #[serde(flatten)]
     pub location: Option<Location>,
+    /// What the finding states, as data.
+    #[serde(default, skip_serializing_if = "Claim::is_empty")]
+    pub claim: Claim,
 }
 
 impl Finding {

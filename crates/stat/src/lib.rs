@@ -20,6 +20,7 @@
 
 pub mod block_errors;
 pub mod buckets;
+pub mod claim;
 pub mod delays;
 pub mod device;
 mod engine_results;

@@ -63,6 +63,7 @@ mod tests {
             remedy: remedy.into(),
             option: None,
             location: None,
+            claim: Default::default(),
         };
         let both = [note("no-effect", "leave it out"), note("too-short", "")];
         let one = [note("no-effect", "leave it out")];

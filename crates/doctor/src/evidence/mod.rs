@@ -3,7 +3,7 @@
 //! | question | module |
 //! |---|---|
 //! | must the file system allocate space for the writes of a job? | `allocation` |
-//! | how does a finding write a number? | `amount` |
+//! | how does a finding write a number, and keep it for its claim? | `amount` |
 //! | how long did something hold up the connections of a job? | `connections` |
 //! | how long did control groups have to wait for CPU time? | `cpu_quota` |
 //! | did other programs use the CPUs of the jobs? | `crowd` |
@@ -16,11 +16,13 @@
 //! | which jobs use the same files, and touch the same bytes of them? | `places` |
 //! | which rates were not reached? | `rate` |
 //! | which jobs sent requests to a server of objects? | `requests` |
+//! | how does a remedy name options? | `setting` |
 //! | how is a result compared with `spec=`? | `spec` |
 //! | how long do threads sleep in the call that submits I/Os? | `submission` |
 //! | which jobs have one I/O in flight at a time? | `synchronous` |
 //! | which jobs run, or ran, at the same time? | `timing` |
 //! | which bytes of its files does a job touch? | `touched` |
+//! | which text does an option have in the job? | `typed` |
 
 pub(crate) mod allocation;
 pub(crate) mod amount;
@@ -36,8 +38,10 @@ pub(crate) mod page_cache;
 pub(crate) mod places;
 pub(crate) mod rate;
 pub(crate) mod requests;
+pub(crate) mod setting;
 pub(crate) mod spec;
 pub(crate) mod submission;
 pub(crate) mod synchronous;
 pub(crate) mod timing;
 pub(crate) mod touched;
+pub(crate) mod typed;

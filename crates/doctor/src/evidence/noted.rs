@@ -4,6 +4,7 @@ use fiord_job::diagnostic::{Diagnostic, Level, Note};
 use fiord_job::spec::Place;
 
 use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
+use crate::evidence::setting::leave_out;
 
 /// Maximum length of the quoted option text in the evidence, in characters.
 const QUOTED: usize = 80;
@@ -26,12 +27,22 @@ fn builder(check: &Check, note: &Diagnostic) -> FindingBuilder {
     let help = note.help.iter().map(|help| help.strip_prefix("To fix: ").unwrap_or(help));
     let remedy = help.collect::<Vec<_>>().join("; ");
     let mut finding = check.for_run(&note.what).remedy(remedy);
+    // A warning about a combination of options may have other remedies.
+    if let Some(option) = note.subject.option.filter(|_| leaves_out(&finding.finding.remedy)) {
+        finding = finding.settings([leave_out(option)]);
+    }
     finding.finding.job.clone_from(&note.subject.job);
     finding.finding.evidence = note.place.as_ref().map(quoted).unwrap_or_default();
     finding.option = note.subject.option;
     finding.place.clone_from(&note.place);
     finding.noted = true;
     finding
+}
+
+/// Returns whether the first alternative of a remedy is to leave the option out.
+fn leaves_out(remedy: &str) -> bool {
+    let rest = remedy.strip_prefix("leave it out");
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(", or "))
 }
 
 /// Quotes a place in a job file: `a.fio, line 4: iodepth=32`.

@@ -4,22 +4,26 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::Path;
 
-use fiord_plan::{FileKind, JobPlan, Plan};
+use fiord_job::option::table::{FILESIZE, OFFSET, OFFSET_INCREMENT, SIZE};
+use fiord_plan::{FileKind, FilePlan, JobPlan, Plan};
+use fiord_stat::claim::ClaimedSetting;
 use fiord_types::{Bytes, Dir, sort};
 use foldhash::fast::FixedState;
 
-use crate::evidence::touched::{Spread, Touched, touched};
+use crate::check::FindingBuilder;
+use crate::evidence::amount::SaidNumbers;
+use crate::evidence::setting::set;
+use crate::evidence::touched::{self, Spread, Touched, touched};
+use crate::evidence::typed::typed;
 
-/// Two jobs that touch the same bytes of a file, from `from` to `to`.
-#[derive(Debug, Clone, Copy)]
+/// Jobs that touch the same bytes of a file, each of them all bytes from `from` to `to`.
+#[derive(Debug, Clone)]
 pub(crate) struct Overlap<'a> {
     pub path: &'a Path,
-    pub first: &'a JobPlan,
-    pub second: &'a JobPlan,
     pub from: Bytes,
     pub to: Bytes,
-    /// Number of jobs that touch some bytes of the first job, including that job.
-    pub jobs: usize,
+    /// The jobs, in the order in which their ranges start. At least two.
+    pub jobs: Vec<&'a JobPlan>,
 }
 
 /// The bytes of one file that a job touches: start, end (exclusive) and the job.
@@ -44,9 +48,9 @@ pub(crate) fn users<'p>(
     users.into_iter().map(|(path, jobs)| (Path::new(path), jobs)).collect()
 }
 
-/// Returns, for each file, the first pair of jobs that touch the same bytes in a direction, each of them all bytes of
-/// its range, and that satisfy `matters`. The first argument of `matters` is the job whose range starts first. `amount`
-/// returns how much a job moves (`None`: all of its range).
+/// Returns, for each file, the first jobs that touch the same bytes in a direction, each of them all bytes of its range,
+/// and that satisfy `matters` in pairs with the first of them. The first argument of `matters` is the job whose range
+/// starts first. `amount` returns how much a job moves (`None`: all of its range).
 pub(crate) fn overlaps<'a>(
     plan: &'a Plan,
     dir: Dir,
@@ -78,51 +82,126 @@ fn first<'a>(
     matters: &impl Fn(&RangeUser<'_>, &RangeUser<'_>) -> bool,
 ) -> Option<Overlap<'a>> {
     sort::by_key(&mut users, |(from, _, job)| (*from, job.identity.index));
-    let mut best: Option<Overlap<'a>> = None;
-    for (at, user) in users.iter().enumerate() {
-        let &(from, to, one) = user;
-        let later = users[at + 1..].iter().take_while(|(other, ..)| *other < to);
-        let same = later.filter(|other| matters(user, other));
-        let mut jobs = 1;
-        for &(start, end, other) in same {
-            jobs += 1;
-            best.get_or_insert(Overlap {
-                path,
-                first: one,
-                second: other,
-                from: from.max(start),
-                to: to.min(end),
-                jobs,
-            });
+    users.iter().enumerate().find_map(|(at, user)| {
+        let &(mut from, mut to, one) = user;
+        let mut jobs = vec![one];
+        for other in &users[at + 1..] {
+            let (start, end, job) = *other;
+            if start >= to {
+                break;
+            }
+            // Jobs that all share bytes with the first one may have none in common.
+            if matters(user, other) && start.max(from) < end.min(to) {
+                (from, to) = (start.max(from), end.min(to));
+                jobs.push(job);
+            }
         }
-        if let Some(best) = &mut best {
-            best.jobs = best.jobs.max(jobs);
-            return Some(*best);
-        }
-    }
-    best
+        (jobs.len() > 1).then_some(Overlap { path, from, to, jobs })
+    })
 }
 
-/// Names the two jobs, or says that they are instances of one job.
-pub(crate) fn names(overlap: &Overlap<'_>) -> String {
-    let (a, b) = (&overlap.first.identity, &overlap.second.identity);
-    match a.section == b.section {
-        true => format!("{} instances of job {}", overlap.jobs, a.name),
-        false if overlap.jobs > 2 => {
-            format!("{} jobs (including {} and {})", overlap.jobs, a.name, b.name)
+/// Names the jobs, or says that they are instances of one job.
+pub(crate) fn names(overlap: &Overlap<'_>, said: &mut SaidNumbers) -> String {
+    let (count, first) = (overlap.jobs.len(), &overlap.jobs[0].identity);
+    let other = overlap.jobs.iter().find(|job| job.identity.section != first.section);
+    match other.map(|job| &job.identity.name) {
+        None => {
+            let count = said.exact("jobs", count as u64);
+            format!("{count} instances of job {}", first.name)
         }
-        false => format!("jobs {} and {}", a.name, b.name),
+        Some(other) if count > 2 => {
+            let count = said.exact("jobs", count as u64);
+            format!("{count} jobs (including {} and {other})", first.name)
+        }
+        Some(other) => format!("jobs {} and {other}", first.name),
     }
+}
+
+/// The claim that each of the jobs touches all bytes that the overlap states.
+pub(crate) fn claim(finding: FindingBuilder, overlap: &Overlap<'_>, dir: Dir) -> FindingBuilder {
+    let Overlap { path, from, to, jobs } = overlap;
+    finding.jobs(jobs.iter().map(|job| job.identity.name.as_str())).extent(touched::extent(
+        path,
+        *from..*to,
+        dir,
+        Spread::Whole,
+    ))
 }
 
 /// Returns the remedy for jobs that touch the same bytes: options that keep them apart and leave the work of each as it
 /// is.
-pub(crate) fn apart(overlap: &Overlap<'_>) -> String {
-    let Overlap { first, second, .. } = overlap;
-    let len = first.target.files.iter().map(|file| file.len).max().unwrap_or_default();
-    let ranges = match first.identity.section == second.identity.section {
-        true => format!("set offset_increment={len}, so that each job has bytes of its own"),
-        false => format!("set offset in job {} to a range of its own", second.identity.name),
-    };
-    format!("{ranges}, or give each job its own file")
+pub(crate) fn apart(plan: &Plan, overlap: &Overlap<'_>) -> (String, Vec<ClaimedSetting>) {
+    const FILES: &str = "give each job its own file";
+    let first = overlap.jobs[0];
+    match places_of_their_own(plan, overlap) {
+        Some(settings) => {
+            let named = |setting: &ClaimedSetting| match &setting.job {
+                Some(job) => format!("{setting} in job {job}"),
+                None => setting.to_string(),
+            };
+            let list = settings.iter().map(named).collect::<Vec<_>>().join(" and ");
+            (format!("set {list}, so that each job has bytes of its own, or {FILES}"), settings)
+        }
+        None if overlap.jobs.iter().all(|job| job.identity.section == first.identity.section) => (
+            format!(
+                "set offset_increment and size, so that each job has bytes of its own, or {FILES}"
+            ),
+            Vec::new(),
+        ),
+        None => {
+            (format!("set offset, so that each job has bytes of its own, or {FILES}"), Vec::new())
+        }
+    }
+}
+
+/// Returns the offsets that keep the jobs apart: each section gets the space behind that of all jobs before. `None` if the
+/// size of a job depends on that of the file, or if the file has no room for them.
+fn places_of_their_own(plan: &Plan, overlap: &Overlap<'_>) -> Option<Vec<ClaimedSetting>> {
+    fn of_path<'a>(job: &'a JobPlan, path: &Path) -> Option<&'a FilePlan> {
+        job.target.files.iter().find(|file| file.path == path)
+    }
+    let files = plan.jobs.iter().filter_map(|job| of_path(job, overlap.path));
+    let mut free = files.map(FilePlan::end).max()?;
+    // The block sizes of the jobs divide their ranges, so ranges that follow each other are aligned.
+    let mut sections: Vec<&JobPlan> = Vec::new();
+    for job in &overlap.jobs {
+        if sections.iter().all(|known| known.identity.section != job.identity.section) {
+            sections.push(job);
+        }
+    }
+    let alone = sections.len() == 1;
+    let mut settings = Vec::new();
+    for (at, job) in sections.into_iter().enumerate() {
+        let section = job.identity.section;
+        let instances = u64::from(job.identity.instances);
+        let len = job.target.files.iter().map(|file| file.len).max()?;
+        let file = of_path(job, overlap.path)?;
+        let mut end = file.offset.saturating_add(len.saturating_mul(instances));
+        let of_job = |setting: ClaimedSetting| {
+            let name = (!alone).then(|| job.identity.name.clone());
+            ClaimedSetting { job: name, ..setting }
+        };
+        let same = |other: &&JobPlan| other.identity.section == section;
+        let spread = overlap.jobs.iter().copied().filter(same).count() > 1;
+        let elsewhere = plan.jobs.iter().filter(|job| of_path(job, overlap.path).is_some());
+        if at > 0 || spread && !elsewhere.into_iter().all(|other| same(&other)) {
+            settings.push(of_job(set(OFFSET, free)));
+            end = free.saturating_add(len.saturating_mul(instances));
+        }
+        if spread {
+            settings.push(of_job(set(OFFSET_INCREMENT, len)));
+        }
+        if !holds(plan, job, file, end) {
+            return None;
+        }
+        free = free.max(end);
+    }
+    Some(settings)
+}
+
+/// Returns whether a job that is moved to another offset keeps its size, and whether the file can have bytes up to `end`.
+fn holds(plan: &Plan, job: &JobPlan, file: &FilePlan, end: Bytes) -> bool {
+    let sized = typed(plan, job, SIZE).is_some_and(|size| !size.contains('%'));
+    let fixed = typed(plan, job, FILESIZE).is_some() || file.kind == FileKind::Block;
+    sized && job.load.zoned.is_none() && (!fixed || file.size_now.is_some_and(|size| end <= size))
 }

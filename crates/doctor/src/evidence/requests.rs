@@ -1,8 +1,9 @@
 //! The requests of jobs to servers of objects.
 
-use fiord_types::RequestSummary;
+use fiord_types::{RequestCount, RequestSummary};
 
-use crate::check::{After, CollectedFindings, Entry, FindingBuilder};
+use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
+use crate::evidence::amount::SaidNumbers;
 
 /// Reports what `finding` says about each printed job that sent requests.
 pub(crate) fn each_with_requests(
@@ -14,4 +15,21 @@ pub(crate) fn each_with_requests(
         let requests = entry.report.requests.as_ref();
         findings.report_if(requests.and_then(|requests| finding(&entry, requests)));
     }
+}
+
+/// Returns the finding that some requests of a printed job had the fate that `which` counts; `None` if there are none.
+/// `what` gets the name of the job, `fate` is what became of them: `were answered with 503`.
+pub(crate) fn with_fate(
+    check: &Check,
+    (entry, requests): (&Entry<'_>, &RequestSummary),
+    which: RequestCount,
+    what: impl FnOnce(&str) -> String,
+    fate: impl FnOnce(&mut SaidNumbers) -> String,
+) -> Option<FindingBuilder> {
+    let (some, sent) = (requests.get(which), requests.get(RequestCount::Sent));
+    let job = entry.jobs.first().filter(|_| some > 0)?;
+    let mut said = SaidNumbers::default();
+    let (some, sent) = (said.count("some", some as f64), said.count("requests", sent as f64));
+    let evidence = format!("{some} of {sent} requests {}", fate(&mut said));
+    Some(check.for_job(job, what(&job.identity.name)).evidence(evidence).numbers(said))
 }

@@ -119,9 +119,16 @@ pub(crate) fn may_follow(plan: &Plan, job: &JobPlan, other: &JobPlan) -> bool {
         || waits_for(plan, job, other)
 }
 
+/// Returns whether two jobs ran at the same time, according to what they did, or else according to the plan.
+pub(crate) fn were_concurrent(known: &After<'_>, a: &JobPlan, b: &JobPlan) -> bool {
+    let planned = concurrent(known.plan, a, b);
+    let ran = || ran_together(known, a, b);
+    planned != Concurrency::No && ran().unwrap_or(planned == Concurrency::Yes)
+}
+
 /// Returns whether two jobs ran at the same time, according to what they did. `None` if that is unknown: a job on a
 /// virtual clock has a time of its own.
-pub(crate) fn ran_together(known: &After<'_>, a: &JobPlan, b: &JobPlan) -> Option<bool> {
+fn ran_together(known: &After<'_>, a: &JobPlan, b: &JobPlan) -> Option<bool> {
     let own = |job: &JobPlan| -> Option<&Samples> {
         let course = known.report.extras.courses.get(job.identity.index.get())?;
         (!job.engine.def().virtual_time && !course.is_empty()).then_some(course)

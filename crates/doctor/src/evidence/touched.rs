@@ -2,8 +2,10 @@
 //! that it made leave of that range.
 
 use std::ops::Range;
+use std::path::Path;
 
 use fiord_plan::{Distribution, FilePlan, FileService, JobPlan, Mix, Step};
+use fiord_stat::claim::{ClaimedCoverage, ClaimedExtent};
 use fiord_stat::samples::Samples;
 use fiord_types::{Bytes, Dir};
 
@@ -26,6 +28,16 @@ pub(crate) struct Touched {
     pub from: Bytes,
     pub to: Bytes,
     pub spread: Spread,
+}
+
+/// The claim that jobs touch the bytes of a range: all of them, or none outside of it.
+pub(crate) fn extent(path: &Path, range: Range<Bytes>, dir: Dir, spread: Spread) -> ClaimedExtent {
+    let touched = match spread {
+        Spread::Whole => ClaimedCoverage::All,
+        Spread::Even | Spread::Unknown => ClaimedCoverage::Within,
+    };
+    let Range { start: from, end: to } = range;
+    ClaimedExtent { file: path.display().to_string(), from, to, direction: dir.into(), touched }
 }
 
 /// Returns the bytes that a job moves in a direction according to its options; `None` if time decides.

@@ -6,6 +6,8 @@ use fiord_plan::{DepthSupport, JobPlan};
 use fiord_stat::finding::Severity;
 
 use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
+use crate::evidence::amount::SaidNumbers;
+use crate::evidence::synchronous::queue;
 
 /// The most files whose requests glibc carries out at the same time, for each job.
 const THREADS: u32 = 20;
@@ -77,9 +79,12 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
             "job {name} asks for iodepth={depth} but the device gets at most {most} I/Os at a time"
         ),
     };
-    let remedy =
-        format!("use ioengine=io_uring with iodepth={depth}, or numjobs={depth} with iodepth=1");
-    Some(CHECK.for_job(job, what).evidence(evidence).remedy(remedy).option(IODEPTH))
+    let mut said = SaidNumbers::default();
+    said.exact("iodepth", depth.into());
+    said.exact("in_flight", most.into());
+    let (remedy, settings) = queue(depth);
+    let finding = CHECK.for_job(job, what).evidence(evidence).remedy(remedy);
+    Some(finding.settings(settings).numbers(said).option(IODEPTH))
 }
 
 #[cfg(test)]

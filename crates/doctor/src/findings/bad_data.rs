@@ -1,11 +1,15 @@
 //! `bad-data`: verification found data that is not what was written.
 
+use std::path::Path;
+
 use fiord_job::option::table::VERIFY;
 use fiord_stat::finding::{BAD_DATA, Severity};
-use fiord_stat::verify::VerifyResults;
+use fiord_stat::verify::{FileExtent, VerifyResults};
+use fiord_types::Dir;
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
-use crate::evidence::amount::bytes;
+use crate::evidence::amount::SaidNumbers;
+use crate::evidence::touched::{Spread, extent};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -46,32 +50,38 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
 
 fn finding(entry: &Entry<'_>, results: &VerifyResults) -> Option<FindingBuilder> {
     let extents: u64 = results.counts().values().map(|count| count.extents()).sum();
-    let damaged = results.bad_bytes();
-    let word = |n: u64| if n == 1 { "extent" } else { "extents" };
-    let counts = results.counts().iter();
-    let classes = counts.map(|(class, count)| {
-        format!("{} {} ({})", count.extents(), class.word(), bytes(count.bytes))
+    if extents == 0 {
+        return None;
+    }
+    let mut said = SaidNumbers::default();
+    let word = if extents == 1 { "extent" } else { "extents" };
+    let what = format!(
+        "{} {word} of {}, {} in all, are not what was written",
+        said.exact("extents", extents),
+        entry.subject(),
+        said.bytes("damaged", results.bad_bytes())
+    );
+    let classes = results.counts().iter().map(|(class, count)| {
+        let word = class.word();
+        let amount = said.bytes(&format!("{word}_bytes"), count.bytes);
+        format!("{} {word} ({amount})", said.exact(word, count.extents()))
     });
     let classes: Vec<String> = classes.collect();
     let first = results.extents().first().map(|extent| format!("; the first: {extent}"));
-    (extents > 0).then(|| {
-        CHECK
-            .for_job(
-                entry.jobs[0],
-                format!(
-                    "{extents} {} of job {}, {} in all, are not what was written",
-                    word(extents),
-                    entry.report.name,
-                    bytes(damaged)
-                ),
-            )
-            .evidence(format!("{}{}", classes.join(", "), first.unwrap_or_default()))
-            .remedy(
-                "find what damaged the data: verify_dump=1 keeps what was read, and `dmesg` and the \
-                 SMART log of the device may name the cause",
-            )
-            .option(VERIFY)
-    })
+    let finding = CHECK
+        .for_entry(entry, what)
+        .evidence(format!("{}{}", classes.join(", "), first.unwrap_or_default()))
+        .numbers(said)
+        .remedy(
+            "find what damaged the data: verify_dump=1 keeps what was read, and `dmesg` and the \
+             SMART log of the device may name the cause",
+        )
+        .option(VERIFY);
+    let read = |bad: &FileExtent| {
+        let range = bad.extent.start..bad.extent.end();
+        extent(Path::new(&bad.file), range, Dir::Read, Spread::Whole)
+    };
+    Some(results.extents().iter().map(read).fold(finding, FindingBuilder::extent))
 }
 
 #[cfg(test)]

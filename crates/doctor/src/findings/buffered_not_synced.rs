@@ -2,16 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use fiord_job::option::table::RW;
+use fiord_job::option::table::{END_FSYNC, RW};
 use fiord_plan::{FileKind, FilePlan, JobPlan, SyncMode};
 use fiord_stat::finding::Severity;
 use fiord_stat::report::DirKind;
 use fiord_types::{Bytes, Dir};
 
 use crate::check::{After, Before, Check, CollectedFindings, Entry, FindingBuilder};
-use crate::evidence::amount::bytes;
+use crate::evidence::amount::SaidNumbers;
 use crate::evidence::page_cache::in_memory;
 use crate::evidence::page_cache::through_cache;
+use crate::evidence::setting::set;
 use crate::evidence::timing::ends_the_run;
 use crate::evidence::touched::moved;
 use crate::machine::Machine;
@@ -82,13 +83,16 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
         if dirty == Bytes::ZERO && counted == paths.len() && ends_the_run(known, &entry) {
             findings.refute(builder(job));
         }
+        // Pages may also hold bytes that the job did not write.
+        let dirty = dirty.min(written);
         if dirty > Bytes::ZERO {
+            let mut said = SaidNumbers::default();
             let evidence = format!(
                 "{} written, {} of that was still only in memory when the run ended",
-                bytes(written),
-                bytes(dirty)
+                said.bytes("written", written),
+                said.bytes("dirty", dirty)
             );
-            findings.report(builder(job).evidence(evidence));
+            findings.report(builder(job).evidence(evidence).numbers(said));
         }
     }
 }
@@ -102,15 +106,17 @@ fn written(known: &After<'_>, entry: &Entry<'_>) -> Bytes {
 }
 
 fn builder(job: &JobPlan) -> FindingBuilder {
+    let flush = set(END_FSYNC, 1);
     CHECK
         .for_job(
             job,
             format!("job {} writes to the page cache and never flushes it", job.identity.name),
         )
         .remedy(match job.engine.def().access.uses_page_cache(true) {
-            true => "set end_fsync=1",
-            false => "set end_fsync=1, or direct=1",
+            true => format!("set {flush}"),
+            false => format!("set {flush}, or direct=1"),
         })
+        .settings([flush])
         .option(RW)
 }
 
@@ -144,7 +150,7 @@ mod tests {
     use fiord_sys::file::CacheUse;
 
     use super::*;
-    use crate::tests::fixture::{before, plan, scratch};
+    use crate::tests::fixture::{before, plan, row, scratch};
 
     fn reported(line: &str) -> Vec<Finding> {
         before(&CHECK, &plan(line).0)
@@ -197,7 +203,8 @@ mod tests {
         let _ = std::fs::remove_file(path);
         machine.files[0].file_system = Ok(kind.into());
         machine.files[0].cache = Ok(CacheUse { cached: dirty, dirty, ..CacheUse::default() });
-        let job = || JobReport { members: 1, ..JobReport::default() };
+        let dirs = vec![row(DirKind::Write, 8.0, 1)];
+        let job = || JobReport { members: 1, dirs: dirs.clone(), ..JobReport::default() };
         let jobs = plan.jobs.iter().map(|_| job()).collect();
         let report = Report { jobs, ..Report::default() };
         let mut all = CollectedFindings::default();

@@ -7,7 +7,8 @@ use fiord_stat::report::DirKind;
 use fiord_types::{Bytes, Dir};
 
 use crate::check::{After, Check, CollectedFindings};
-use crate::evidence::amount::{bytes, percent};
+use crate::evidence::amount::SaidNumbers;
+use crate::evidence::page_cache::past_the_cache;
 use crate::evidence::page_cache::through_cache;
 use crate::machine::Unavailable;
 
@@ -76,14 +77,20 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     if claimed_buffered == Bytes::ZERO || share < FEW {
         return;
     }
+    let (remedy, direct) = past_the_cache(first);
+    let mut said = SaidNumbers::default();
+    let what =
+        format!("{} of the data read came from the page cache", said.percent("share", share));
     let finding = CHECK
-        .for_job(first, format!("{} of the data read came from the page cache", percent(share)))
+        .for_job(first, what)
         .evidence(format!(
             "{} read, {} fetched from storage",
-            bytes(claimed),
-            bytes(fetched.min(claimed))
+            said.bytes("read", claimed),
+            said.bytes("fetched", fetched.min(claimed))
         ))
-        .remedy("set direct=1, or invalidate=0 if you want to measure the page cache")
+        .numbers(said)
+        .remedy(remedy)
+        .settings(direct)
         .option(DIRECT);
     findings.report(if share < MOST { finding.at_most(Severity::Suspect) } else { finding });
 }

@@ -11,6 +11,7 @@ use fiord_sys::file::Opener;
 use fiord_types::Dir;
 
 use crate::check::{After, Before, Check, CollectedFindings, FindingBuilder};
+use crate::evidence::amount::SaidNumbers;
 use crate::evidence::page_cache::in_memory;
 use crate::machine::{Machine, Unavailable};
 
@@ -64,9 +65,12 @@ fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
         for state in files {
             let Some(pages) = state.cache.as_ref().ok().map(|cache| cache.cached) else { continue };
             if pages > 0 {
+                let mut said = SaidNumbers::default();
+                let pages = said.exact("pages_at_start", pages);
                 let evidence = format!("{pages} cached pages, and invalidate=0 keeps them");
                 let others = openers(state.openers.iter());
-                findings.report(builder(job, &state.path, format!("{evidence}{others}")));
+                let finding = builder(job, &state.path, format!("{evidence}{others}"));
+                findings.report(finding.numbers(said));
             }
         }
     }
@@ -98,9 +102,13 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
             let states = [known.before, known.after].map(|machine| machine.file(&file.path));
             let others = openers(states.into_iter().flatten().flat_map(|state| &state.openers));
             let why = why(known.plan, job, &file.path, (start, end));
-            let evidence =
-                format!("{start} pages before the first I/O, {end} at the end: {why}{others}");
-            findings.report(builder(job, &file.path, evidence));
+            let mut said = SaidNumbers::default();
+            let evidence = format!(
+                "{} pages before the first I/O, {} at the end: {why}{others}",
+                said.exact("pages_at_start", start),
+                said.exact("pages_at_end", end)
+            );
+            findings.report(builder(job, &file.path, evidence).numbers(said));
         }
     }
 }

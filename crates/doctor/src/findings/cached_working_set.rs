@@ -6,7 +6,8 @@ use fiord_stat::finding::Severity;
 use fiord_types::{Bytes, Dir};
 
 use crate::check::{Before, Check, CollectedFindings};
-use crate::evidence::amount::bytes;
+use crate::evidence::amount::SaidNumbers;
+use crate::evidence::page_cache::past_the_cache;
 use crate::evidence::page_cache::through_cache;
 
 /// The definition.
@@ -41,10 +42,18 @@ fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
             continue;
         }
         let name = &job.identity.name;
+        let (remedy, direct) = past_the_cache(job);
+        let mut said = SaidNumbers::default();
+        let set = said.bytes("working_set", set);
         let finding = CHECK
-            .for_job(job, format!("job {name} reads the same {} again and again", bytes(set)))
-            .evidence(format!("{} of memory is available, and direct is not set", bytes(available)))
-            .remedy("set direct=1, or invalidate=0 if you want to measure the page cache")
+            .for_job(job, format!("job {name} reads the same {set} again and again"))
+            .evidence(format!(
+                "{} of memory is available, and direct is not set",
+                said.bytes("available", available)
+            ))
+            .numbers(said)
+            .remedy(remedy)
+            .settings(direct)
             .option(SIZE);
         findings.report(finding);
     }

@@ -3,6 +3,7 @@
 use fiord_stat::finding::Severity;
 
 use crate::check::{After, Before, Check, CollectedFindings};
+use crate::evidence::amount::SaidNumbers;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -52,10 +53,16 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     let Some(clock) = &known.report.extras.clock else { return };
     let asked = known.plan.jobs.iter().all(|job| job.record.clock.is_some());
     if !asked && clock.cost_ns > SLOW {
+        let mut said = SaidNumbers::default();
         findings.report(
             CHECK
                 .for_run("the run's clock is slow to read")
-                .evidence(format!("one read of {} takes {:.0} ns", clock.source, clock.cost_ns))
+                .evidence(format!(
+                    "one read of {} takes {}",
+                    clock.source,
+                    said.time("read", clock.cost_ns.round())
+                ))
+                .numbers(said)
                 .remedy(REMEDY),
         );
     }
@@ -85,7 +92,7 @@ mod tests {
         case.report.extras.clock = cost(25.0);
         assert!(found_after(&CHECK, &case).is_empty());
         case.report.extras.clock = cost(1400.0);
-        assert!(found_after(&CHECK, &case)[0].evidence.contains("1400 ns"));
+        assert!(found_after(&CHECK, &case)[0].evidence.contains("1.4 us"));
         case.job().record.clock = Some(fiord_plan::ClockSource::ClockGettime);
         assert!(found_after(&CHECK, &case).is_empty() && found_before(&CHECK, &case).is_empty());
     }

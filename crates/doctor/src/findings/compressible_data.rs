@@ -1,10 +1,13 @@
 //! `compressible-data`: writes that storage can make smaller than they look.
 
-use fiord_job::option::table::{BUFFER_PATTERN, SCRAMBLE_BUFFERS, VERIFY_PATTERN, ZERO_BUFFERS};
+use fiord_job::option::table::{
+    BUFFER_PATTERN, REFILL_BUFFERS, SCRAMBLE_BUFFERS, VERIFY, VERIFY_PATTERN, ZERO_BUFFERS,
+};
 use fiord_plan::{ContentPlan, JobPlan};
 use fiord_stat::finding::Severity;
 
 use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
+use crate::evidence::setting::{leave_out, set};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -57,18 +60,30 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
         ContentPlan::Scramble | ContentPlan::Refill | ContentPlan::Shaped(_) => return None,
     };
     let name = &job.identity.name;
+    let (remedy, settings) = match job.content {
+        _ if verify.is_some_and(|verify| verify.method.needs_pattern()) => {
+            let settings = vec![set(VERIFY, "crc32c"), leave_out(VERIFY_PATTERN)];
+            let remedy = "use verify=crc32c without verify_pattern, so that each block gets its own random bytes";
+            (remedy.to_owned(), settings)
+        }
+        _ if verify.is_some() => (
+            "leave out verify_pattern, so that each block gets its own random bytes".to_owned(),
+            vec![leave_out(VERIFY_PATTERN)],
+        ),
+        ContentPlan::Fixed => {
+            let scramble = set(SCRAMBLE_BUFFERS, 1);
+            (format!("set {scramble} (the default), or refill_buffers"), vec![scramble])
+        }
+        _ => {
+            let settings = vec![set(REFILL_BUFFERS, 1), leave_out(option)];
+            (format!("use refill_buffers instead of {}", option.name), settings)
+        }
+    };
     let finding = CHECK
         .for_job(job, format!("job {name} writes {what}"))
         .evidence(why)
-        .remedy(match job.content {
-            _ if verify.is_some() => {
-                "leave out verify_pattern, so that each block gets its own random bytes".to_owned()
-            }
-            ContentPlan::Fixed => {
-                "set scramble_buffers=1 (the default), or refill_buffers".to_owned()
-            }
-            _ => format!("use refill_buffers instead of {}", option.name),
-        })
+        .remedy(remedy)
+        .settings(settings)
         .option(option);
     Some(finding)
 }

@@ -6,7 +6,7 @@ use fiord_stat::finding::Severity;
 use fiord_types::{RequestCount, RequestSummary};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
-use crate::evidence::amount::count;
+use crate::evidence::amount::SaidNumbers;
 use crate::evidence::requests::each_with_requests;
 
 /// The least requests for a verdict.
@@ -44,6 +44,7 @@ fn finding(entry: &Entry<'_>, requests: &RequestSummary) -> Option<FindingBuilde
     if sent < ENOUGH || made < sent.div_ceil(2) {
         return None;
     }
+    let mut said = SaidNumbers::default();
     let job = entry.jobs.first()?;
     let handshake = match job.engine.http().map(|http| &http.tls) {
         Some(HttpTls::Off) | None => "",
@@ -54,9 +55,10 @@ fn finding(entry: &Entry<'_>, requests: &RequestSummary) -> Option<FindingBuilde
         .for_job(job, format!("job {name} needed a new connection for most requests"))
         .evidence(format!(
             "{} requests on {} connections that were made during the run{handshake}: their set-up is in the latencies",
-            count(sent as f64),
-            count(made as f64)
+            said.count("requests", sent as f64),
+            said.count("connections", made as f64)
         ))
+        .numbers(said)
         .remedy("let the server keep connections (nginx: `keepalive_timeout`, `keepalive_requests`)")
         .option(HTTP_HOST);
     Some(finding)

@@ -11,7 +11,7 @@ use fiord_stat::shares::{LoopStage, TimeShares};
 use fiord_types::{Dir, Nanos};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
-use crate::evidence::amount::percent;
+use crate::evidence::amount::SaidNumbers;
 use crate::evidence::synchronous::synchronous;
 
 /// Minimum share of the threads' time for a finding, and for a suspect one.
@@ -80,18 +80,19 @@ fn finding(entry: &Entry<'_>, shares: &TimeShares) -> Option<FindingBuilder> {
         return None;
     }
     let (option, remedy) = cause(job)?;
-    let name = &entry.report.name;
+    let mut said = SaidNumbers::default();
+    let share = said.percent("contents", contents);
     let finding = CHECK
-        .for_job(
-            job,
-            format!("job {name} spends {} of its time on filling buffers", percent(contents)),
+        .for_entry(
+            entry,
+            format!("{share} of the time of {} goes into filling buffers", entry.subject()),
         )
         .evidence(format!(
-            "{} generates the data of each write: {} of the time; {} waiting for I/O",
+            "{} generates the data of each write: {share} of the time; {} waiting for I/O",
             option.name,
-            percent(contents),
-            percent(waiting)
+            said.percent("waiting", waiting)
         ))
+        .numbers(said)
         .remedy(remedy)
         .option(option);
     Some(if contents >= SUSPECT { finding } else { finding.at_most(Severity::Note) })
@@ -181,7 +182,7 @@ mod tests {
     fn reports_the_option_that_costs_the_time() {
         let found = reported("--refill_buffers=1", [50, 0, 45, 0, 5]);
         assert_eq!((found.len(), found[0].severity), (1, Severity::Suspect));
-        assert_eq!(found[0].what, "job a spends 50 % of its time on filling buffers");
+        assert_eq!(found[0].what, "50 % of the time of job a goes into filling buffers");
         assert!(found[0].evidence.starts_with("refill_buffers generates"), "{found:?}");
         assert!(found[0].remedy.starts_with("use the default contents"), "{found:?}");
         let compress = reported("--buffer_compress_percentage=50", [20, 0, 75, 0, 5]);

@@ -6,7 +6,7 @@ use fiord_stat::report::DirKind;
 use fiord_types::{Bytes, Dir, sort};
 
 use crate::check::{After, Check, CollectedFindings, Entry};
-use crate::evidence::amount::{bytes, count};
+use crate::evidence::amount::SaidNumbers;
 use crate::evidence::page_cache::in_memory;
 use crate::machine::Unavailable;
 
@@ -69,14 +69,16 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     if calls == 0 || read >= INODE.saturating_mul(calls) {
         return;
     }
+    let mut said = SaidNumbers::default();
     let finding = CHECK
         .for_job(first.jobs[0], format!("job {} reads attributes from memory", first.report.name))
         .evidence(format!(
             "{} calls, and {} read {} in that time",
-            count(calls as f64),
+            said.count("calls", calls as f64),
             disks.join(", "),
-            bytes(read)
+            said.bytes("device_read", read)
         ))
+        .numbers(said)
         .remedy(
             "set exec_prerun=sync && echo 3 > /proc/sys/vm/drop_caches and make one pass over the names, or \
              set ignore_findings=dentry-cache if you want to measure the cache",

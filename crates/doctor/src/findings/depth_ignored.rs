@@ -5,7 +5,10 @@ use fiord_plan::{DepthSupport, JobPlan};
 use fiord_stat::finding::Severity;
 
 use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
+use crate::evidence::amount::SaidNumbers;
 use crate::evidence::page_cache::buffered;
+use crate::evidence::page_cache::directly;
+use crate::evidence::synchronous::queue;
 use crate::evidence::synchronous::synchronous;
 
 /// The definition.
@@ -40,24 +43,31 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
     if depth <= 1 {
         return None;
     }
-    let (evidence, remedy) = match (synchronous(job), engine.in_flight) {
+    let (evidence, (remedy, settings)) = match (synchronous(job), engine.in_flight) {
         (Some(_), _) if job.pace.offload => return None,
         (Some(name), _) => (
             format!("ioengine={name} completes each I/O before it takes the next"),
-            format!(
-                "use ioengine=io_uring with iodepth={depth}, or numjobs={depth} with iodepth=1"
-            ),
+            // io_uring works on files and devices only.
+            match engine.access.uses_file_layer() {
+                true => queue(depth),
+                false => (format!("use numjobs={depth} with iodepth=1"), Vec::new()),
+            },
         ),
         (None, DepthSupport::ManyIfDirect) if buffered(job) => (
             format!(
                 "{} queues direct I/O only: without direct=1 its submission waits for each I/O",
                 engine.name
             ),
-            "set direct=1, or use ioengine=io_uring, which lets kernel threads wait".into(),
+            (
+                "set direct=1, or use ioengine=io_uring, which lets kernel threads wait".into(),
+                directly(job).into_iter().collect(),
+            ),
         ),
         _ => return None,
     };
     let name = &job.identity.name;
+    let mut said = SaidNumbers::default();
+    said.exact("iodepth", depth.into());
     let finding = CHECK
         .for_job(
             job,
@@ -65,6 +75,8 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
         )
         .evidence(evidence)
         .remedy(remedy)
+        .settings(settings)
+        .numbers(said)
         .option(IODEPTH);
     Some(finding)
 }

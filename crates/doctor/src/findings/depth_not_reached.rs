@@ -2,14 +2,17 @@
 
 use fiord_job::option::table::IODEPTH;
 use fiord_plan::JobPlan;
+use fiord_stat::claim::ClaimedSetting;
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::{Bus, Disk};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::allocation::allocation;
+use crate::evidence::amount::SaidNumbers;
 use crate::evidence::amount::time;
 use crate::evidence::crowd;
 use crate::evidence::device_queue::{DeviceQueue, device_queues};
+use crate::evidence::setting::set;
 use crate::evidence::submission::{self, mostly_submits};
 use crate::evidence::synchronous::synchronous;
 
@@ -78,38 +81,38 @@ fn finding(known: &After<'_>, queue: &DeviceQueue<'_>) -> Option<FindingBuilder>
         return None;
     }
     let (job, name) = (entry.jobs[0], &entry.report.name);
+    let mut said = SaidNumbers::default();
     let takes = known.before.devices.named(&device.name).and_then(|disk| disk.device_depth);
     if let Some(takes) = takes.filter(|takes| *takes > 0 && (*takes as f64) < asked * SHARE)
         && device.depth >= takes as f64 * SHARE
     {
         let what = format!(
-            "job {name} asks for {asked:.0} I/Os at a time, but {} accepts {takes}",
-            device.name
+            "job {name} asks for {} I/Os at a time, but {} accepts {}",
+            said.exact("asked", asked.round() as u64),
+            device.name,
+            said.exact("accepted", takes)
         );
         let evidence = format!(
-            "device/queue_depth is {takes}; the kernel had {:.1} on average, and the others waited there",
-            device.depth
+            "device/queue_depth is {takes}; the kernel had {} on average, and the others waited there",
+            said.decimal("depth", device.depth)
         );
         let disk = known.before.devices.named(&device.name);
-        let remedy = fitting(&entry.jobs, takes, disk);
-        return Some(CHECK.for_job(job, what).evidence(evidence).remedy(remedy).option(IODEPTH));
+        let (less, remedy) = fitting(&entry.jobs, takes, disk);
+        let finding = CHECK.for_job(job, what).evidence(evidence).remedy(remedy).settings(less);
+        return Some(finding.numbers(said).option(IODEPTH));
     }
     if device.depth >= expected * SHARE {
         return None;
     }
     let (limit, remedy) = limiter(known, queue, expected)?;
-    let finding = CHECK
-        .for_job(
-            job,
-            format!(
-                "job {name} asks for {asked:.0} I/Os at a time, but {} had {:.1}",
-                device.name, device.depth
-            ),
-        )
-        .evidence(limit)
-        .remedy(remedy)
-        .option(IODEPTH);
-    Some(finding)
+    let what = format!(
+        "job {name} asks for {} I/Os at a time, but {} had {}",
+        said.exact("asked", asked.round() as u64),
+        device.name,
+        said.decimal("depth", device.depth)
+    );
+    let finding = CHECK.for_job(job, what).evidence(limit).remedy(remedy);
+    Some(finding.numbers(said).option(IODEPTH))
 }
 
 /// NCQ has 32 tags: an ATA disk cannot accept more commands.
@@ -119,19 +122,22 @@ const NCQ_USED: u64 = 31;
 
 /// Returns the options that ask for no more than the disk accepts, and the command that makes the disk
 /// accept more if it can.
-fn fitting(jobs: &[&JobPlan], takes: u64, disk: Option<&Disk>) -> String {
+fn fitting(jobs: &[&JobPlan], takes: u64, disk: Option<&Disk>) -> (Vec<ClaimedSetting>, String) {
     let instances = jobs.len().max(1) as u64;
     let single = |job: &&JobPlan| synchronous(job).is_some() && !job.pace.offload;
-    let less = if jobs.iter().all(single) {
-        format!("set numjobs={takes}")
+    let (settings, less) = if jobs.iter().all(single) {
+        (vec![], format!("set numjobs={takes}"))
     } else if instances > takes {
-        format!("set numjobs={takes} with iodepth=1")
-    } else if instances > 1 {
-        format!("set iodepth={} in each of {instances} jobs", takes / instances)
+        (vec![], format!("set numjobs={takes} with iodepth=1"))
     } else {
-        format!("set iodepth={takes}")
+        let depth = set(IODEPTH, takes / instances);
+        let each = match instances {
+            1 => String::new(),
+            n => format!(" in each of {n} jobs"),
+        };
+        (vec![depth.clone()], format!("set {depth}{each}"))
     };
-    match disk {
+    let remedy = match disk {
         Some(disk) if disk.bus != Bus::Ata => {
             format!("{less}, or run echo N > /sys/block/{}/device/queue_depth", disk.name)
         }
@@ -139,7 +145,8 @@ fn fitting(jobs: &[&JobPlan], takes: u64, disk: Option<&Disk>) -> String {
             format!("{less}, or run echo {NCQ} > /sys/block/{}/device/queue_depth", disk.name)
         }
         _ => less,
-    }
+    };
+    (settings, remedy)
 }
 
 /// Returns what keeps the I/Os from the device, and the remedy.
@@ -306,14 +313,14 @@ mod tests {
         case.disks(|disk| disk.bus = Bus::Ata);
         let disk = case.machine.devices.disks[0].clone();
         let job = case.job().clone();
-        let fit = |n, takes, disk: Option<&Disk>| fitting(&vec![&job; n], takes, disk);
+        let fit = |n, takes, disk: Option<&Disk>| fitting(&vec![&job; n], takes, disk).1;
         assert_eq!(fit(1, 32, Some(&disk)), "set iodepth=32", "NCQ has no more");
         assert_eq!(fit(8, 32, Some(&disk)), "set iodepth=4 in each of 8 jobs");
         assert_eq!(fit(64, 32, None), "set numjobs=32 with iodepth=1");
         let grows = "set iodepth=1, or run echo 32 > /sys/block/nvme0n1/device/queue_depth";
         assert_eq!(fit(1, 1, Some(&disk)), grows);
         let threads = JobPlan::plain(fiord_plan::EnginePlan::Psync, 1 << 20);
-        assert_eq!(fitting(&[&threads; 64], 32, None), "set numjobs=32");
+        assert_eq!(fitting(&[&threads; 64], 32, None).1, "set numjobs=32");
         let scsi = Disk { bus: Bus::Scsi, ..disk.clone() };
         let grows = "set iodepth=30, or run echo N > /sys/block/nvme0n1/device/queue_depth";
         assert_eq!(fit(1, 30, Some(&scsi)), grows);

@@ -5,6 +5,7 @@ use fiord_sys::survey::{Bus, Disk};
 use fiord_types::Errno;
 
 use crate::check::{After, Check, CollectedFindings, Entry};
+use crate::evidence::amount::SaidNumbers;
 use crate::machine::Unavailable;
 
 /// The definition.
@@ -66,12 +67,15 @@ fn failed(known: &After<'_>, entry: &Entry<'_>, findings: &mut CollectedFindings
         return;
     }
     let ios: u64 = entry.report.dirs.iter().map(|row| row.total_ios).sum();
+    let mut said = SaidNumbers::default();
     let finding = CHECK
-        .for_job(entry.jobs[0], format!("I/Os of job {} failed", entry.report.name))
+        .for_entry(entry, format!("I/Os of {} failed", entry.subject()))
         .evidence(format!(
-            "{} failed and {ios} succeeded; the first failed with {name}; the latencies exclude failed I/Os",
-            errors.total
+            "{} failed and {} succeeded; the first failed with {name}; the latencies exclude failed I/Os",
+            said.exact("failed", errors.total),
+            said.exact("succeeded", ios)
         ))
+        .numbers(said)
         .remedy(format!(
             "check `dmesg` for errors of {}, and use a healthy device",
             disks.join(", ")

@@ -4,6 +4,7 @@ use fiord_job::option::table::{DIRECTORY, FILENAME};
 use fiord_stat::finding::Severity;
 
 use crate::check::{Check, CollectedFindings, Lint};
+use crate::evidence::setting::set;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -32,10 +33,12 @@ fn lint(known: &Lint<'_>, findings: &mut CollectedFindings) {
             let name = option.name();
             let text = spec.setting(option).and_then(|setting| setting.text.as_deref());
             let Some((drive, next)) = text.and_then(split_drive) else { continue };
+            let whole = set(option, format!("{drive}\\:{next}"));
             let finding = CHECK
                 .for_job(job, format!("{name} names two files, {drive} and {next}"))
                 .evidence(format!("the colon after {drive} separates them"))
-                .remedy(format!("write {name}={drive}\\:{next} for one name with a colon in it"))
+                .remedy(format!("write {whole} for one name with a colon in it"))
+                .settings([whole])
                 .option(option);
             findings.report(finding);
         }

@@ -6,7 +6,7 @@ use fiord_stat::finding::Severity;
 use fiord_types::Dir;
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
-use crate::evidence::amount::count;
+use crate::evidence::amount::SaidNumbers;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -61,9 +61,14 @@ fn builder(entry: &Entry<'_>, job: &JobPlan) -> FindingBuilder {
     } else {
         ("", "write the zones first (rw=write over the same range), or set read_beyond_wp=1")
     };
+    let mut said = SaidNumbers::default();
     CHECK
         .for_job(job, format!("job {} found no zone that holds data to read", job.identity.name))
-        .evidence(format!("it completed {} reads before it ended{why}", count(reads as f64)))
+        .evidence(format!(
+            "it completed {} reads before it ended{why}",
+            said.count("reads", reads as f64)
+        ))
+        .numbers(said)
         .remedy(remedy)
         .option(READ_BEYOND_WP)
 }

@@ -6,7 +6,8 @@ use fiord_stat::finding::Severity;
 use fiord_types::{Bytes, Dir, Nanos};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
-use crate::evidence::amount::{bytes, count, time};
+use crate::evidence::amount::SaidNumbers;
+use crate::evidence::setting::set;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -43,21 +44,29 @@ fn finding(entry: &Entry<'_>) -> Option<FindingBuilder> {
     let job = entry.jobs[0];
     let took = report.samples.end().saturating_sub(report.samples.begin());
     let by_time = job.end.ramp_time > Nanos::ZERO;
+    let mut said = SaidNumbers::default();
+    let (ios, time) = (said.count("ios", ios as f64), said.time("took", took.as_f64()));
     let ramp = match by_time {
-        true => format!("ramp_time is {}", time(job.end.ramp_time.as_f64())),
-        false => format!("ramp_size is {}", bytes(job.end.ramp_size)),
+        true => format!("ramp_time is {}", said.time("ramp", job.end.ramp_time.as_f64())),
+        false => format!("ramp_size is {}", said.bytes("ramp", job.end.ramp_size)),
+    };
+    // Half of what the job did is then measured.
+    let moved: Bytes =
+        Dir::ALL.iter().flat_map(|dir| report.samples.dir(*dir)).map(|sample| sample.bytes()).sum();
+    let each = moved / entry.jobs.len() as u64 / 2;
+    let shorter = match by_time {
+        true => set(RAMP_TIME, format!("{}us", took.as_micros() / 2)),
+        false => set(RAMP_SIZE, each),
     };
     let finding = CHECK
-        .for_job(job, format!("job {} ended within its ramp, so nothing was measured", report.name))
-        .evidence(format!(
-            "it made {} I/Os in {}, and {ramp}",
-            count(ios as f64),
-            time(took.as_f64())
-        ))
-        .remedy(match by_time {
-            true => "set a shorter ramp_time, or time_based with a runtime, or a larger io_size",
-            false => "set a smaller ramp_size, or time_based with a runtime, or a larger io_size",
-        })
+        .for_entry(
+            entry,
+            format!("{} ended within the ramp, so nothing was measured", entry.subject()),
+        )
+        .evidence(format!("it made {ios} I/Os in {time}, and {ramp}"))
+        .numbers(said)
+        .remedy(format!("set {shorter}, or time_based with a runtime, or a larger io_size"))
+        .settings(Some(shorter).filter(|_| entry.is_one_section()))
         .option(if by_time { RAMP_TIME.def() } else { RAMP_SIZE.def() });
     Some(finding)
 }
@@ -65,7 +74,7 @@ fn finding(entry: &Entry<'_>) -> Option<FindingBuilder> {
 #[cfg(test)]
 mod tests {
     use fiord_stat::report::{DirKind, JobReport};
-    use fiord_stat::samples::{SHORTEST_WINDOW, SampleLatencies, Samples, WindowSample};
+    use fiord_stat::samples::{MIN_WINDOW, SampleLatencies, Samples, WindowSample};
     use fiord_types::PerDir;
 
     use super::*;
@@ -77,8 +86,8 @@ mod tests {
             let mut dirs = PerDir::<Vec<WindowSample>>::default();
             dirs[Dir::Read] =
                 vec![WindowSample::new(10, Bytes(40 << 10), SampleLatencies::default())];
-            let end = SHORTEST_WINDOW;
-            job.samples = Samples::new(Nanos::ZERO, end, end, SHORTEST_WINDOW, dirs);
+            let end = MIN_WINDOW;
+            job.samples = Samples::new(Nanos::ZERO, end, end, MIN_WINDOW, dirs);
             set(job);
         });
         found.into_iter().map(|finding| finding.evidence).collect()

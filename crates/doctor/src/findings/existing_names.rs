@@ -1,11 +1,12 @@
 //! `existing-names`: `filecreate` opens files that exist.
 
-use fiord_job::option::table::{LOOPS, TIME_BASED};
+use fiord_job::option::table::{LOOPS, TIME_BASED, UNLINK_EACH_LOOP};
 use fiord_plan::{JobPlan, NameCall};
 use fiord_stat::finding::Severity;
 
 use crate::check::{Before, Check, CollectedFindings, FindingBuilder, Lint};
-use crate::evidence::amount::count;
+use crate::evidence::amount::SaidNumbers;
+use crate::evidence::setting::set;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -51,13 +52,15 @@ fn repeated(job: &JobPlan) -> Option<FindingBuilder> {
         false => return None,
     };
     let name = &job.identity.name;
+    let unlink = set(UNLINK_EACH_LOOP, 1);
     let finding = CHECK
         .for_job(
             job,
             format!("job {name} creates its files in the first pass and then only opens them"),
         )
         .evidence(why)
-        .remedy("set unlink_each_loop=1, or make one pass over more files (nrfiles)")
+        .remedy(format!("set {unlink}, or make one pass over more files (nrfiles)"))
+        .settings([unlink])
         .option(option);
     Some(finding)
 }
@@ -74,10 +77,13 @@ fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
         }
         let what =
             format!("job {} opens files that exist and does not create them", job.identity.name);
-        let (some, all) = (count(existing as f64), count(states.len() as f64));
+        let mut said = SaidNumbers::default();
+        let some = said.count("existing", existing as f64);
+        let all = said.count("names", states.len() as f64);
         let finding = CHECK
             .for_job(job, what)
             .evidence(format!("{some} of {all} names existed before the run"))
+            .numbers(said)
             .remedy("remove the files before the run, for example by a job with ioengine=filedelete or unlink=1");
         findings.report(finding);
     }

@@ -4,7 +4,7 @@ use fiord_job::option::table::NUMJOBS;
 use fiord_stat::finding::Severity;
 
 use crate::check::{After, Check, CollectedFindings, FindingBuilder};
-use crate::evidence::amount::percent;
+use crate::evidence::amount::SaidNumbers;
 use crate::evidence::device_queue::{DeviceQueue, device_queues};
 
 /// Share of busy time from which on the CPUs are the limit.
@@ -47,16 +47,19 @@ fn finding(queue: &DeviceQueue<'_>) -> Option<FindingBuilder> {
         return None;
     }
     let name = &entry.report.name;
+    let mut said = SaidNumbers::default();
     let finding = CHECK
         .for_job(
             entry.jobs[0],
             format!("job {name} is limited by its CPUs, not by {}", device.name),
         )
         .evidence(format!(
-            "the CPUs were busy for {} of the time, and the device had {:.1} of {asked:.0} I/Os",
-            percent(busy / cores),
-            device.depth
+            "the CPUs were busy for {} of the time, and the device had {} of {} I/Os",
+            said.percent("busy", busy / cores),
+            said.decimal("depth", device.depth),
+            said.exact("asked", asked.round() as u64)
         ))
+        .numbers(said)
         .remedy("use more jobs (numjobs) on more CPUs, ioengine=io_uring with fixedbufs, or larger blocks")
         .option(NUMJOBS);
     Some(finding)

@@ -1,15 +1,17 @@
 //! `hidden-stalls`: stalls that the latency from the actual start of each I/O does not show.
 
-use fiord_job::option::table::{IODEPTH, NICE};
+use fiord_job::option::table::{IO_SUBMIT_MODE, IODEPTH, NICE, NUMJOBS, RATE_IOPS};
 use fiord_plan::{EngineAccess, JobPlan, Rate};
+use fiord_stat::claim::ClaimedSetting;
 use fiord_stat::finding::Severity;
 use fiord_stat::report::{DirReport, LatencySummary};
 use fiord_types::{Dir, Nanos};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
-use crate::evidence::amount::time;
-use crate::evidence::direction::{dir, words};
+use crate::evidence::amount::SaidNumbers;
+use crate::evidence::direction::words;
 use crate::evidence::rate;
+use crate::evidence::setting::{listed, set};
 use crate::evidence::synchronous::synchronous;
 
 /// The definition.
@@ -69,22 +71,30 @@ fn finding(
     }
     // If the rate is too high for the device, a queue of any depth fills up.
     let reached = !missed(entry);
+    let mut said = SaidNumbers::default();
     let seen = format!(
         "p{percentage}: {} from the actual start, {} from the intended start",
-        time(from_actual.0 as f64),
-        time(from_intended.0 as f64)
+        said.time(&format!("p{percentage}_actual"), from_actual.as_f64()),
+        said.time(&format!("p{percentage}_intended"), from_intended.as_f64())
     );
     if reached && generator_was_late(entry, more) {
-        return Some(woke_late(entry, row, actual, &seen));
+        return Some(woke_late((entry, row), actual, &seen, said));
     }
-    let (name, word) = (&entry.report.name, words(row.kind));
-    let what = format!("{word} of job {name} were delayed, and its latencies do not show it");
+    let (subject, word) = (entry.subject(), words(row.kind));
+    let what = format!("{word} of {subject} were delayed, and the latencies do not show it");
     let job = entry.jobs[0];
-    let remedy = match reached {
-        true => room(job, dir(row.kind), intended.max),
-        false => slower(job, row),
+    let settings = match reached {
+        _ if !entry.is_one_section() => Vec::new(),
+        true => room(job, intended.max),
+        false => slower(entry),
     };
-    Some(CHECK.for_job(job, what).evidence(seen).remedy(remedy).option(IODEPTH))
+    let remedy = match settings.as_slice() {
+        [] if reached => "set a larger iodepth in each of these jobs".to_owned(),
+        [] => "set a rate that the device reaches".to_owned(),
+        settings => format!("set {}", listed(settings)),
+    };
+    let finding = CHECK.for_entry(entry, what).evidence(seen).remedy(remedy).settings(settings);
+    Some(finding.numbers(said).option(IODEPTH))
 }
 
 /// Returns whether the load generator, not the device, delayed I/Os by `more` beyond their latency:
@@ -100,24 +110,28 @@ fn generator_was_late(entry: &Entry<'_>, more: Nanos) -> bool {
 
 /// Builds the finding for a load generator that woke late.
 fn woke_late(
-    entry: &Entry<'_>,
-    row: &DirReport,
+    (entry, row): (&Entry<'_>, &DirReport),
     actual: &LatencySummary,
     seen: &str,
+    mut said: SaidNumbers,
 ) -> FindingBuilder {
-    let (name, word) = (&entry.report.name, words(row.kind));
+    let (subject, word) = (entry.subject(), words(row.kind));
     let delays = &entry.report.delays;
     let ready = delays.ready.map_or(String::new(), |ready| {
-        format!(", and its threads waited {} for a CPU", time(ready.0 as f64))
+        format!(", and its threads waited {} for a CPU", said.time("ready", ready.as_f64()))
     });
     CHECK
-        .for_job(entry.jobs[0], format!("{word} of job {name} started late because the load generator woke late"))
+        .for_entry(
+            entry,
+            format!("{word} of {subject} started late because the load generator woke late"),
+        )
         .evidence(format!(
             "{seen}; the device was not the cause: its slowest I/O took {}, and a thread woke up to {} \
              late{ready}",
-            time(actual.max.0 as f64),
-            time(delays.longest_wake.0 as f64),
+            said.time("slowest", actual.max.as_f64()),
+            said.time("longest_wake", delays.longest_wake.as_f64()),
         ))
+        .numbers(said)
         .remedy("set nice=-20 (as root), or cpus_allowed=N with a CPU that no other program uses")
         .option(NICE)
 }
@@ -127,51 +141,50 @@ fn missed(entry: &Entry<'_>) -> bool {
     entry.report.dirs.iter().any(|row| rate::missed(entry, row).is_some())
 }
 
+/// Returns rates that the device reaches, and a depth that holds the I/Os that are then due within the longest latency.
+fn slower(entry: &Entry<'_>) -> Vec<ClaimedSetting> {
+    let mut settings: Vec<ClaimedSetting> = rate::slower(entry).into_iter().collect();
+    let job = entry.jobs[0];
+    let rows = || entry.report.dirs.iter();
+    let longest = rows().map(|row| row.clat.max.max(row.lat.max)).max().unwrap_or_default();
+    let iops: f64 = rows().map(|row| row.iops).sum::<f64>() / entry.jobs.len() as f64;
+    let depth = (iops * longest.as_secs_f64()).ceil() as u64;
+    let deeper = depth > u64::from(job.depth.depth) && depth <= DEEPEST;
+    if !settings.is_empty() && deeper && synchronous(job).is_none() {
+        settings.push(set(IODEPTH, depth));
+    }
+    settings
+}
+
 /// Maximum depth that the remedy names: no device has a longer queue.
 const DEEPEST: u64 = 4096;
 
-/// Returns a rate that is slightly below the one that the device reached.
-fn slower(job: &JobPlan, row: &DirReport) -> String {
-    /// Share of the rate that the device reached.
-    const SHARE: f64 = 0.9;
-    let bytes = |dir: Dir| matches!(job.pace.rate[dir], Some(Rate::Bytes(_)));
-    match Dir::ALL.into_iter().any(bytes) {
-        true => format!("set rate={}", (row.bw.0 as f64 * SHARE) as u64),
-        false => format!("set rate_iops={}", (row.iops * SHARE) as u64),
-    }
-}
-
 /// Returns the depth that holds all I/Os that are due within the longest delay; if that is too
 /// deep, also a lower rate for which the maximum depth is enough.
-fn room(job: &JobPlan, dir: Option<Dir>, longest: Nanos) -> String {
+fn room(job: &JobPlan, longest: Nanos) -> Vec<ClaimedSetting> {
     let due = |dir: Dir| match job.pace.rate[dir] {
         Some(Rate::Ios(ios)) => ios as f64,
         Some(Rate::Bytes(bytes)) => bytes as f64 / f64::from(job.load.blocks[dir].min().max(1)),
         None => 0.0,
     };
-    let rate: f64 = match dir {
-        // All directions share the depth.
-        Some(_) => job.load.mix.dirs().map(due).sum(),
-        None => 0.0,
-    };
+    // All directions share the depth.
+    let rate: f64 = job.load.mix.dirs().map(due).sum();
     let depth = (rate * longest.0 as f64 / 1e9).ceil() as u64;
     let has = u64::from(job.depth.depth);
     if depth <= has && synchronous(job).is_none() {
         // The depth is enough, so the thread itself was blocked: a second thread continues meanwhile.
-        return format!("set numjobs=2 with rate_iops={}", (rate / 2.0).ceil() as u64);
+        return vec![set(NUMJOBS, 2), set(RATE_IOPS, (rate / 2.0).ceil() as u64)];
     }
     let depth = depth.max(has);
-    let (depth, rate) = match depth > DEEPEST {
-        true => {
-            let slower = (DEEPEST as f64 / longest.as_secs_f64()) as u64;
-            (DEEPEST, format!("rate_iops={slower} and "))
-        }
-        false => (depth, String::new()),
-    };
-    match synchronous(job) {
-        Some(_) => format!("set {rate}io_submit_mode=offload and iodepth={depth}"),
-        None => format!("set {rate}iodepth={depth}"),
+    let mut settings = Vec::new();
+    if depth > DEEPEST {
+        settings.push(set(RATE_IOPS, (DEEPEST as f64 / longest.as_secs_f64()) as u64));
     }
+    if synchronous(job).is_some() {
+        settings.push(set(IO_SUBMIT_MODE, "offload"));
+    }
+    settings.push(set(IODEPTH, depth.min(DEEPEST)));
+    settings
 }
 
 /// Returns the reported percentile nearest to the 99th, and its value.
@@ -239,7 +252,7 @@ mod tests {
         let remedy = |iops, ns| found_at(iops, "sim", 100_000, ns).remove(0).remedy;
         assert_eq!(
             remedy(700.0, 900_000_000),
-            "set rate_iops=630",
+            "set rate_iops=630 and iodepth=71",
             "the rate is too high for the device"
         );
         assert_eq!(remedy(1000.0, 3_900_000_000), "set iodepth=4000");

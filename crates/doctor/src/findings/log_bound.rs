@@ -4,7 +4,7 @@ use fiord_job::option::table::LOG_AVG_MSEC;
 use fiord_stat::finding::Severity;
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
-use crate::evidence::amount::{percent, time};
+use crate::evidence::amount::SaidNumbers;
 
 /// Share of the run time from which on a wait is reported.
 const MUCH: f64 = 0.01;
@@ -51,14 +51,16 @@ fn finding(entry: &Entry<'_>) -> Option<FindingBuilder> {
             "set log_avg_msec, which logs windows instead of I/Os, or put the logs on a faster disk or on a tmpfs"
         }
     };
-    let what = format!("job {} waited for its logs", report.name);
+    let what = format!("{} waited for the logs", entry.subject());
+    let mut said = SaidNumbers::default();
     let evidence = format!(
         "its threads waited {} of {} ({}) until the rows before were written",
-        time(waited),
-        time(ran),
-        percent(waited / ran)
+        said.time("waited", waited),
+        said.time("run_time", ran),
+        said.percent("share", waited / ran)
     );
-    Some(CHECK.for_job(job, what).evidence(evidence).remedy(remedy).option(LOG_AVG_MSEC))
+    let finding = CHECK.for_entry(entry, what).evidence(evidence).remedy(remedy);
+    Some(finding.numbers(said).option(LOG_AVG_MSEC))
 }
 
 #[cfg(test)]

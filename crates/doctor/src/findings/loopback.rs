@@ -7,6 +7,7 @@ use fiord_stat::finding::Severity;
 use fiord_stat::network::ConnectionReport;
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
+use crate::evidence::amount::SaidNumbers;
 use crate::evidence::connections::{network, over_networks};
 
 /// The definition.
@@ -41,11 +42,13 @@ fn finding(entry: &Entry<'_>) -> Option<FindingBuilder> {
     let first = local.first()?;
     let name = &entry.report.name;
     let all = network.list.len();
+    let mut said = SaidNumbers::default();
     let what = match local.len() == all {
         true => format!("the network connections of job {name} stay on this machine"),
         false => format!(
-            "{} of {all} network connections of job {name} stay on this machine",
-            local.len()
+            "{} of {} network connections of job {name} stay on this machine",
+            said.exact("local", local.len() as u64),
+            said.exact("connections", all as u64)
         ),
     };
     let on_purpose = |one: &&ConnectionReport| {
@@ -56,6 +59,7 @@ fn finding(entry: &Entry<'_>) -> Option<FindingBuilder> {
     let finding = CHECK
         .for_job(entry.jobs[0], what)
         .evidence(format!("{} is connected with {peer}", first.local))
+        .numbers(said)
         .remedy("run the other end on another machine")
         .option(HOSTNAME);
     let named = local.iter().all(on_purpose);

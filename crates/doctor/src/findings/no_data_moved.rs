@@ -6,7 +6,7 @@ use fiord_stat::finding::Severity;
 use fiord_types::{Bytes, Dir};
 
 use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
-use crate::evidence::amount::bytes;
+use crate::evidence::amount::SaidNumbers;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -41,7 +41,8 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
     let blocks = &job.load.blocks;
     let sizes =
         Dir::ALL.into_iter().filter(|dir| job.load.mix.has(*dir)).map(|dir| blocks[dir].max());
-    let size = bytes(Bytes(sizes.max().unwrap_or(0).into()));
+    let mut said = SaidNumbers::default();
+    let size = said.bytes("block", Bytes(sizes.max().unwrap_or(0).into()));
     let evidence = match engine.counts {
         CountedBytes::Space => {
             format!(
@@ -68,6 +69,7 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
     let finding = CHECK
         .for_job(job, what)
         .evidence(evidence)
+        .numbers(said)
         .remedy("read IOPS and latencies instead of the bandwidth");
     Some(finding.option(IOENGINE))
 }

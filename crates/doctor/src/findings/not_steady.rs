@@ -7,8 +7,8 @@ use fiord_stat::samples::Samples;
 use fiord_stat::steady::fit;
 use fiord_types::{Dir, Nanos};
 
-use crate::check::{After, Check, CollectedFindings, FindingBuilder};
-use crate::evidence::amount::{count, percent};
+use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
+use crate::evidence::amount::SaidNumbers;
 use crate::evidence::device_queue::asked;
 
 /// Number of rounds that the check compares.
@@ -36,8 +36,8 @@ pub(crate) const CHECK: Check = Check {
                 less than 10 % of it. The I/Os are those that the workers counted at the end of each window \
                 (`fiord.samples`). Differences that chance explains do not count: those of random arrivals, and \
                 the I/Os in flight at the ends of a round. The check is silent for runs shorter than 3 s, with a rate \
-                or a think time, for replays and for jobs that read their writes back (`verify`), and with \
-                `steadystate`, which has its own criterion.",
+                or a think time, for replays, for jobs that read their writes back (`verify`) or lay out their files for each pass \
+                (`unlink_each_loop`), and with `steadystate`, which has its own criterion.",
     effect: "A simulated device that stops for 700 ms in the last second of 4 s \
              (`sim_latency=constant:1ms`, `sim_stall=3s:700ms`, `sim_real_time=1`): the last five \
              rounds had 685, 848, 488, 0 and 498 IOPS.",
@@ -59,9 +59,8 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
         let courses: Vec<&Samples> = entry.jobs.iter().filter_map(of).collect();
         if courses.len() == entry.jobs.len() {
             let depth = entry.jobs.iter().map(|job| asked(job)).sum();
-            findings.report_if(
-                together(&courses).and_then(|rounds| finding(entry.jobs[0], &rounds, depth)),
-            );
+            findings
+                .report_if(together(&courses).and_then(|rounds| finding(entry, &rounds, depth)));
         }
     }
 }
@@ -69,7 +68,9 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
 /// Returns whether only the device decides the job's rate, in one phase.
 fn free(job: &JobPlan) -> bool {
     let reads_back = job.verify.as_ref().is_some_and(|verify| verify.pass.reads_back());
-    job.pace.is_free() && job.replay.is_none() && !reads_back
+    // Between passes, the job lays its files out again.
+    let pauses = job.target.unlink_each_loop && job.end.loops > 1;
+    job.pace.is_free() && job.replay.is_none() && !reads_back && !pauses
 }
 
 /// The I/Os of concurrent jobs in equal rounds.
@@ -110,7 +111,7 @@ fn together(courses: &[&Samples]) -> Option<Rounds> {
 }
 
 /// `depth`: I/Os that the jobs have in flight.
-fn finding(job: &JobPlan, rounds: &Rounds, depth: f64) -> Option<FindingBuilder> {
+fn finding(entry: &Entry<'_>, rounds: &Rounds, depth: f64) -> Option<FindingBuilder> {
     let Rounds { ios, length } = rounds;
     let mean = fit::mean(ios);
     if mean <= 0.0 {
@@ -123,23 +124,23 @@ fn finding(job: &JobPlan, rounds: &Rounds, depth: f64) -> Option<FindingBuilder>
     if range <= RANGE + chance && moved <= SLOPE + chance {
         return None;
     }
-    let iops = |ios: &f64| count((ios / length.as_secs_f64()).round());
+    let mut said = SaidNumbers::default();
+    let iops = |ios: &f64| said.count("round_iops", (ios / length.as_secs_f64()).round());
     let list: Vec<String> = ios.iter().map(iops).collect();
-    let name = &job.identity.name;
+    let what = format!(
+        "{} had not settled: the IOPS ranged over {} of their mean",
+        entry.subject(),
+        said.percent("range", range)
+    );
     let finding = CHECK
-        .for_job(
-            job,
-            format!(
-                "job {name} had not settled: its IOPS ranged over {} of their mean",
-                percent(range)
-            ),
-        )
+        .for_entry(entry, what)
         .evidence(format!(
             "the last five rounds: {} IOPS, with a slope of {}",
             list.join(", "),
-            percent(moved)
+            said.percent("slope", moved)
         ))
-        .remedy(match job.end.ramp_time > Nanos::ZERO {
+        .numbers(said)
+        .remedy(match entry.jobs[0].end.ramp_time > Nanos::ZERO {
             true => "set steadystate=pts, a longer runtime, or a longer ramp_time",
             false => "set steadystate=pts, a longer runtime, or ramp_time to exclude the start",
         })
@@ -150,7 +151,7 @@ fn finding(job: &JobPlan, rounds: &Rounds, depth: f64) -> Option<FindingBuilder>
 #[cfg(test)]
 mod tests {
     use fiord_stat::report::{JobReport, Report};
-    use fiord_stat::samples::{SHORTEST_WINDOW, SampleLatencies, WindowSample};
+    use fiord_stat::samples::{MIN_WINDOW, SampleLatencies, WindowSample};
     use fiord_types::{Bytes, PerDir};
 
     use super::*;
@@ -162,7 +163,7 @@ mod tests {
         let window = |ios: &u64| WindowSample::new(*ios, Bytes(*ios), SampleLatencies::default());
         let mut dirs = PerDir::<Vec<WindowSample>>::default();
         dirs[Dir::Read] = ios.iter().map(window).collect();
-        let eighth = SHORTEST_WINDOW * 4;
+        let eighth = MIN_WINDOW * 4;
         Samples::new(begin, begin, begin + eighth * ios.len() as u64, eighth, dirs)
     }
 

@@ -7,6 +7,7 @@ use fiord_stat::verify::Unverified;
 use fiord_types::Bytes;
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
+use crate::evidence::amount::SaidNumbers;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -50,10 +51,11 @@ fn builder(entry: &Entry<'_>) -> Option<FindingBuilder> {
         return None;
     }
     let job = entry.jobs.first()?;
+    let mut said = SaidNumbers::default();
     let parts: Vec<String> = coverage
         .unverified
         .iter()
-        .map(|(why, bytes)| format!("{bytes} {}", reason(*why)))
+        .map(|(why, bytes)| format!("{} {}", said.exact(why.word(), bytes.0), reason(*why)))
         .collect();
     let evidence = match parts.is_empty() {
         true => "it found no data to read".to_owned(),
@@ -61,7 +63,8 @@ fn builder(entry: &Entry<'_>) -> Option<FindingBuilder> {
     };
     let what = format!("job {} was to check data and has checked none", job.identity.name);
     let remedy = "start it after the job that writes the data (stonewall), with the same offset, size and verify";
-    Some(CHECK.for_job(job, what).evidence(evidence).remedy(remedy).option(VERIFY))
+    let finding = CHECK.for_job(job, what).evidence(evidence).remedy(remedy);
+    Some(finding.numbers(said).option(VERIFY))
 }
 
 /// Why bytes were not checked, in words.

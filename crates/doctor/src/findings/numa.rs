@@ -1,12 +1,13 @@
 //! `numa`: jobs run on CPUs far from the device.
 
-use fiord_job::option::table::CPUS_ALLOWED;
+use fiord_job::option::table::{CPUS_ALLOWED, NUMA_CPU_NODES};
 use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 use fiord_sys::cpu::CpuSet;
 use fiord_sys::survey::Disk;
 
 use crate::check::{Before, Check, CollectedFindings, FindingBuilder};
+use crate::evidence::setting::set;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -65,13 +66,13 @@ fn far(
         true => format!("job {name} runs far from {}", disk.name),
         false => format!("job {name} may run far from {}", disk.name),
     };
-    let finding = CHECK
-        .for_job(job, what)
-        .evidence(format!(
-            "{} is next to node {node} with CPUs {near}; the job may use CPUs {cpus}",
-            disk.name
-        ))
-        .remedy(format!("set numa_cpu_nodes={node}"));
+    let evidence = format!(
+        "{} is next to node {node} with CPUs {near}; the job may use CPUs {cpus}",
+        disk.name
+    );
+    let near = set(NUMA_CPU_NODES, node);
+    let finding =
+        CHECK.for_job(job, what).evidence(evidence).remedy(format!("set {near}")).settings([near]);
     Some(if all { finding.option(CPUS_ALLOWED) } else { finding.at_most(Severity::Note) })
 }
 

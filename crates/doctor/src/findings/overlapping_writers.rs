@@ -5,9 +5,9 @@ use fiord_stat::finding::Severity;
 use fiord_types::Dir;
 
 use crate::check::{After, Check, CollectedFindings, FindingBuilder, Lint};
-use crate::evidence::amount::bytes;
-use crate::evidence::places::{Overlap, RangeUser, apart, names, overlaps};
-use crate::evidence::timing::{Concurrency, concurrent, ran_together};
+use crate::evidence::amount::SaidNumbers;
+use crate::evidence::places::{Overlap, RangeUser, apart, claim, names, overlaps};
+use crate::evidence::timing::{Concurrency, concurrent, were_concurrent};
 use crate::evidence::touched::{moved, planned};
 
 /// The definition.
@@ -37,34 +37,26 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn lint(known: &Lint<'_>, findings: &mut CollectedFindings) {
-    findings.report_all(ahead(known.plan).iter().map(finding));
+    findings.report_all(ahead(known.plan));
 }
 
-/// Returns the overlaps that are certain before the run.
-fn ahead(plan: &Plan) -> Vec<Overlap<'_>> {
+/// Returns the findings about overlaps that are certain before the run.
+fn ahead(plan: &Plan) -> Vec<FindingBuilder> {
     let together = |one: &RangeUser<'_>, other: &RangeUser<'_>| {
         concurrent(plan, one.2, other.2) == Concurrency::Yes
     };
-    overlaps(plan, Dir::Write, in_order, |job| planned(job, Dir::Write), together)
+    let found = overlaps(plan, Dir::Write, in_order, |job| planned(job, Dir::Write), together);
+    found.iter().map(|overlap| finding(plan, overlap)).collect()
 }
 
 /// Replaces the findings from before the run by those about what the jobs did.
 fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     let plan = known.plan;
-    let together = |one: &RangeUser<'_>, other: &RangeUser<'_>| {
-        let planned = concurrent(plan, one.2, other.2);
-        let ran = || ran_together(known, one.2, other.2);
-        planned != Concurrency::No && ran().unwrap_or(planned == Concurrency::Yes)
-    };
+    let together =
+        |one: &RangeUser<'_>, other: &RangeUser<'_>| were_concurrent(known, one.2, other.2);
     let amount = |job: &JobPlan| moved(known, job, Dir::Write).or_else(|| planned(job, Dir::Write));
-    let found: Vec<_> = overlaps(plan, Dir::Write, in_order, amount, together);
-    let found: Vec<FindingBuilder> = found.iter().map(finding).collect();
-    for ahead in ahead(plan).iter().map(finding) {
-        if found.iter().all(|one| one.finding.what != ahead.finding.what) {
-            findings.refute(ahead);
-        }
-    }
-    findings.report_all(found);
+    let found = overlaps(plan, Dir::Write, in_order, amount, together);
+    findings.replace(ahead(plan), found.iter().map(|one| finding(plan, one)).collect());
 }
 
 /// Returns whether a job writes sequentially, and nothing keeps its writes apart from those of others: the zone table
@@ -73,12 +65,19 @@ fn in_order(job: &JobPlan) -> bool {
     !job.load.random && job.target.lock == LockFile::None && job.load.zoned.is_none()
 }
 
-fn finding(overlap: &Overlap<'_>) -> FindingBuilder {
-    let Overlap { first, path, from, to, .. } = overlap;
-    CHECK
-        .for_job(first, format!("{} write the same bytes of {}", names(overlap), path.display()))
-        .evidence(format!("each writes the {} that start at byte {}", bytes(*to - *from), from))
-        .remedy(apart(overlap))
+fn finding(plan: &Plan, overlap: &Overlap<'_>) -> FindingBuilder {
+    let Overlap { path, from, to, jobs } = overlap;
+    let mut said = SaidNumbers::default();
+    let length = said.bytes("shared", *to - *from);
+    let (remedy, settings) = apart(plan, overlap);
+    let what = format!("{} write the same bytes of {}", names(overlap, &mut said), path.display());
+    let finding = CHECK
+        .for_job(jobs[0], what)
+        .evidence(format!("each writes the {length} that start at byte {from}"))
+        .remedy(remedy)
+        .settings(settings)
+        .numbers(said);
+    claim(finding, overlap, Dir::Write)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use fiord_stat::finding::Severity;
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
-use crate::evidence::amount::{bytes, percent};
+use crate::evidence::amount::SaidNumbers;
 use crate::evidence::connections::{full_window, outgoing};
 
 /// From this share of the run on, the peer's window limits the result.
@@ -46,14 +46,16 @@ fn finding(entry: &Entry<'_>) -> Option<FindingBuilder> {
     }
     let what = format!("the receiving end limits the rate of job {}", entry.report.name);
     let last = connections.network.list.iter().filter_map(|one| one.tcp).map(|tcp| tcp.peer_window);
+    let mut said = SaidNumbers::default();
     let finding = CHECK
         .for_job(entry.jobs[0], what)
         .evidence(format!(
             "the receive window of {} was full for {} of the run; its last size was {}",
             connections.peer(),
-            percent(share),
-            bytes(last.min().unwrap_or_default())
+            said.percent("share", share),
+            said.bytes("window", last.min().unwrap_or_default())
         ))
+        .numbers(said)
         .remedy(
             "look at the CPU time, the rate and the receive buffer (window_size, net.ipv4.tcp_rmem) of the \
              peer",

@@ -7,6 +7,8 @@ use fiord_stat::finding::Severity;
 use fiord_types::Dir;
 
 use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
+use crate::evidence::amount::SaidNumbers;
+use crate::evidence::setting::set;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -61,18 +63,24 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
     }
     let name = &job.identity.name;
     let (option, rate, unit) = match reads {
-        Rate::Ios(n) => (RATE_IOPS.name(), n, "I/Os"),
-        Rate::Bytes(n) => (RATE.name(), n, "bytes"),
+        Rate::Ios(n) => (RATE_IOPS.def(), n, "I/Os"),
+        Rate::Bytes(n) => (RATE.def(), n, "bytes"),
     };
     let share = |percent: u8| (rate * 2 * u64::from(percent) / 100).max(1);
     let (for_reads, for_writes) = (share(read_percent), share(100 - read_percent));
+    let mut said = SaidNumbers::default();
+    said.percent("reads_asked", f64::from(read_percent) / 100.0);
+    let split = set(option, format!("{for_reads},{for_writes}"));
     let finding = CHECK
         .for_job(job, format!("job {name} asks for {read_percent} % reads and gets 50 %"))
         .evidence(format!(
-            "{option} is a rate for each direction: {rate} {unit} a second of reads and {rate} of \
-             writes"
+            "{} is a rate for each direction: {} {unit} a second of reads and {rate} of writes",
+            option.name,
+            said.exact("rate", rate)
         ))
-        .remedy(format!("set {option}={for_reads},{for_writes} for the same total with that mix"));
+        .numbers(said)
+        .remedy(format!("set {split} for the same total with that mix"))
+        .settings([split]);
     Some(finding)
 }
 
@@ -102,13 +110,18 @@ fn one_sided(job: &JobPlan) -> Option<FindingBuilder> {
         "job {name} asks for {} % {limited_word}, and only its {limited_word} have a rate",
         shares[limited]
     );
+    let mut said = SaidNumbers::default();
+    let split = set(option, format!("{},{}", pair[0], pair[1]));
     let finding = CHECK
         .for_job(job, what)
         .evidence(format!(
-            "{}: {rate} {unit} a second of {limited_word}; {free_word} run at full speed, and the mix has no effect",
-            option.name
+            "{}: {} {unit} a second of {limited_word}; {free_word} run at full speed, and the mix has no effect",
+            option.name,
+            said.exact("rate", rate)
         ))
-        .remedy(format!("set {}={},{} for that mix", option.name, pair[0], pair[1]))
+        .numbers(said)
+        .remedy(format!("set {split} for that mix"))
+        .settings([split])
         .option(option)
         .at_most(Severity::Suspect);
     Some(finding)

@@ -9,11 +9,11 @@ use fiord_sys::cpu::CpuSet;
 use fiord_types::Nanos;
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
-use crate::evidence::amount::{count, percent};
+use crate::evidence::amount::SaidNumbers;
 use crate::evidence::cpu_quota::{self, throttled_groups};
 use crate::evidence::crowd::cpu_shares;
 use crate::evidence::direction::words;
-use crate::evidence::rate::{MissedRate, missed};
+use crate::evidence::rate::{MissedRate, missed, slower};
 
 /// Share of `cpuload` from which on a job reached its load.
 const REACHED: f64 = 0.95;
@@ -35,7 +35,8 @@ pub(crate) const CHECK: Check = Check {
     detection: "The rate of a direction is below 99 % of the sum of the rates of its jobs, by \
                 more than the two I/Os that the start and the end of each job can cost, and with \
                 `rate_process=poisson` by more than chance explains. The check is silent if \
-                something else slows the job on purpose (`thinktime`, `flow`, `latency_target`).\n\n\
+                something else slows the job on purpose (`thinktime`, `flow`, `latency_target`), and for jobs that are \
+                reported together and that their sizes end, because they may end at different times.\n\n\
                 `cpuio`: the CPU time of the job is below 95 % of `cpuload`, by more than 2 ms. The \
                 evidence says what kept it from the CPUs that it may use: the load that all `cpuio` \
                 jobs on them ask for, time that the hypervisor gave to other virtual machines, \
@@ -78,15 +79,11 @@ fn missed_load(known: &After<'_>, entry: &Entry<'_>) -> Option<FindingBuilder> {
     }
     let (causes, remedy) = causes(known, entry);
     let each = if entry.jobs.len() > 1 { " each" } else { "" };
+    let mut said = SaidNumbers::default();
+    let got = said.percent("share", used / asked);
     let finding = CHECK
-        .for_job(
-            entry.jobs[0],
-            format!(
-                "job {} got {} of the CPU time that it asks for",
-                report.name,
-                percent(used / asked)
-            ),
-        )
+        .for_entry(entry, format!("{} got {got} of the CPU time asked for", entry.subject()))
+        .numbers(said)
         .evidence(format!("{used:.1} % of a CPU{each} instead of cpuload={asked:.0}; {causes}"))
         .remedy(remedy)
         .option(CPULOAD);
@@ -166,19 +163,22 @@ fn only_rate(job: &JobPlan) -> bool {
 /// Returns the finding if a direction of a printed job did not reach its rate.
 fn finding(entry: &Entry<'_>, row: &DirReport) -> Option<FindingBuilder> {
     let MissedRate { achieved, target, ios } = missed(entry, row)?;
-    let (job, name) = (entry.jobs[0], &entry.report.name);
     let word = words(row.kind);
     let unit = if ios { "IOPS" } else { "bytes/s" };
+    let mut said = SaidNumbers::default();
+    let share = said.percent("share", achieved / target);
+    let (achieved, target) = (said.count("reached", achieved), said.count("asked", target));
+    let slower = slower(entry);
+    let less = slower.as_ref().map_or_else(
+        || format!("a rate below {achieved}"),
+        |slower| format!("a rate below {achieved} ({slower})"),
+    );
     let finding = CHECK
-        .for_job(
-            job,
-            format!("job {name} reached {} of its rate of {word}", percent(achieved / target)),
-        )
-        .evidence(format!("{} of {} {unit} asked for", count(achieved), count(target)))
-        .remedy(format!(
-            "set a rate below {}, or allow more I/Os in flight (iodepth, numjobs)",
-            count(achieved)
-        ))
+        .for_entry(entry, format!("{} reached {share} of the rate of {word}", entry.subject()))
+        .evidence(format!("{achieved} of {target} {unit} asked for"))
+        .remedy(format!("set {less}, or allow more I/Os in flight (iodepth, numjobs)"))
+        .settings(slower)
+        .numbers(said)
         .option(if ios { RATE_IOPS.def() } else { RATE.def() });
     Some(finding)
 }
@@ -254,7 +254,7 @@ mod tests {
     fn reports_what_took_the_cpu_from_a_load() {
         let used = Used { user: 990, own: 600, stolen: 0, idle: 0 };
         let found = reported_load(LOAD, 60.0, &used);
-        assert_eq!(found[0].what, "job a got 75 % of the CPU time that it asks for");
+        assert_eq!(found[0].what, "job a got 75 % of the CPU time asked for");
         let evidence = "60.0 % of a CPU instead of cpuload=80; \
                         39 % of the time of CPU 0 went to other programs in user mode";
         assert_eq!(found[0].evidence, evidence);

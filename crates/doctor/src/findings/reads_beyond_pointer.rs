@@ -5,7 +5,7 @@ use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 
 use crate::check::{Before, Check, CollectedFindings, FindingBuilder};
-use crate::evidence::amount::bytes;
+use crate::evidence::amount::SaidNumbers;
 use crate::machine::zones::{Written, reads_beyond};
 
 /// The definition.
@@ -48,13 +48,15 @@ fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
 
 fn builder(job: &JobPlan, zones: &Written) -> FindingBuilder {
     let Written { partly, capacity, bytes: written, .. } = *zones;
+    let mut said = SaidNumbers::default();
     let amount = match zones.partly {
         0 => "".into(),
         _ => format!(
-            " {partly} of {} zones are not full, and hold {} of {};",
-            zones.zones,
-            bytes(written),
-            bytes(capacity)
+            " {} of {} zones are not full, and hold {} of {};",
+            said.exact("zones_not_full", partly),
+            said.exact("zones", zones.zones),
+            said.bytes("written", written),
+            said.bytes("capacity", capacity)
         ),
     };
     CHECK
@@ -62,6 +64,7 @@ fn builder(job: &JobPlan, zones: &Written) -> FindingBuilder {
         .evidence(format!(
             "read_beyond_wp=1:{amount} the device answers such reads without accessing its medium"
         ))
+        .numbers(said)
         .remedy("write the zones first, and leave out read_beyond_wp")
         .option(READ_BEYOND_WP)
 }

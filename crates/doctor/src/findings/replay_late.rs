@@ -1,13 +1,15 @@
 //! `replay-late`: a replay that did not follow its trace.
 
-use fiord_job::option::table::{IODEPTH, READ_IOLOG};
+use fiord_job::option::engine::QUEUEING_ENGINE;
+use fiord_job::option::table::{IODEPTH, IOENGINE, READ_IOLOG};
 use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 use fiord_stat::replay::{ReplayCount, ReplaySummary};
 use fiord_types::Nanos;
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
-use crate::evidence::amount::{self, count};
+use crate::evidence::amount::{SaidNumbers, count};
+use crate::evidence::setting::{listed, set};
 
 /// The finding is reported above this lateness.
 const LATE: Nanos = Nanos::from_millis(1);
@@ -62,29 +64,27 @@ fn finding(entry: &Entry<'_>, replay: &ReplaySummary) -> Option<FindingBuilder> 
     }
     let (job, name) = (entry.jobs[0], &entry.report.name);
     let median = replay.percentile(50.0).unwrap_or_default();
-    let mut evidence = format!(
-        "half of {} I/Os were more than {} late, the latest one {}; the replay took {}, recorded were {}",
-        count(issued as f64),
-        time(median),
-        time(replay.max),
-        time(replay.took),
-        time(replay.recorded)
-    );
-    let (why, remedy) = cause(job, replay, issued);
-    evidence.push_str(&why);
+    let mut said = SaidNumbers::default();
+    let mut time = |name: &str, time: Nanos| said.time(name, time.as_f64());
     let what = format!(
         "job {name} did not follow its trace: {:.0} % of its I/Os were {} late",
         100.0 - share,
-        time(late)
+        time("late", late)
     );
-    Some(CHECK.for_job(job, what).evidence(evidence).remedy(remedy).option(match job.depth.depth {
+    let [median, max] = [time("median_late", median), time("max_late", replay.max)];
+    let [took, recorded] = [time("took", replay.took), time("recorded", replay.recorded)];
+    let mut evidence = format!(
+        "half of {} I/Os were more than {median} late, the latest one {max}; the replay took {took}, \
+         recorded were {recorded}",
+        said.count("ios", issued as f64),
+    );
+    let (why, remedy) = cause(job, replay, issued);
+    evidence.push_str(&why);
+    let finding = CHECK.for_job(job, what).evidence(evidence).remedy(remedy);
+    Some(finding.numbers(said).option(match job.depth.depth {
         1 => IODEPTH.def(),
         _ => READ_IOLOG.def(),
     }))
-}
-
-fn time(time: Nanos) -> String {
-    amount::time(time.0 as f64)
 }
 
 /// Why the I/Os were late, and what helps.
@@ -96,12 +96,12 @@ fn cause(job: &JobPlan, replay: &ReplaySummary, issued: u64) -> (String, String)
     if blocked * 4 > issued {
         let why = format!("; {} waited for one of {depth} slots{deepest}", count(blocked as f64));
         let wanted = replay.trace_depth.map_or(depth * 4, u64::from).max(depth * 2);
-        let engine = match job.engine.def().is_synchronous() {
-            true => "ioengine=io_uring and ",
-            false => "",
-        };
+        let synchronous = job.engine.def().is_synchronous();
+        let mut settings = Vec::from_iter(synchronous.then(|| set(IOENGINE, QUEUEING_ENGINE)));
+        settings.push(set(IODEPTH, wanted));
         let slow = "; if that does not help, the device is slower than the recorded one";
-        return (why, format!("set {engine}iodepth={wanted}{slow}"));
+        // The device may be slower, so these options are no claim.
+        return (why, format!("set {}{slow}", listed(&settings)));
     }
     if of(ReplayCount::Starved) * 100 > issued {
         let why = format!(
@@ -111,7 +111,8 @@ fn cause(job: &JobPlan, replay: &ReplaySummary, issued: u64) -> (String, String)
         return (why, "store the trace on a faster disk, or in memory".into());
     }
     let why = format!("; {depth} were in flight{deepest}, and slots were free");
-    (why, "replay on a machine whose CPUs are idle, or set replay_time_scale below 100".into())
+    let idle = "replay on a machine whose CPUs are idle, or set replay_time_scale below 100";
+    (why, idle.into())
 }
 
 #[cfg(test)]

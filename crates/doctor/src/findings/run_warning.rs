@@ -29,7 +29,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     repeat(known.report, findings);
 }
 
-/// Those of the coordinator. Each host has found its own.
+/// Reports the coordinator's warnings. Each host reports its own.
 fn hosts(report: &HostsReport, findings: &mut CollectedFindings) {
     repeat(&report.all, findings);
 }

@@ -1,11 +1,13 @@
 //! `scheduler`: an I/O scheduler or writeback throttling stands between the job and a fast device.
 
+use fiord_job::option::table::IOSCHEDULER;
 use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::{Bus, Disk};
 use fiord_types::Dir;
 
 use crate::check::{Before, Check, CollectedFindings, FindingBuilder};
+use crate::evidence::setting::set;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -44,9 +46,10 @@ fn scheduled(job: &JobPlan, disk: &Disk) -> Option<FindingBuilder> {
     if now == "none" || disk.queue.rotational != Some(false) || disk.bus == Bus::Loop {
         return None;
     }
-    let remedy = match all.iter().any(|name| name == "none") {
-        true => "set ioscheduler=none".to_owned(),
-        false => format!("run echo none > /sys/block/{}/queue/scheduler", disk.name),
+    let none = all.iter().any(|name| name == "none").then(|| set(IOSCHEDULER, "none"));
+    let remedy = match &none {
+        Some(none) => format!("set {none}"),
+        None => format!("run echo none > /sys/block/{}/queue/scheduler", disk.name),
     };
     let finding = CHECK
         .for_job(job, format!("I/Os of {} go through the scheduler {now}", disk.name))
@@ -54,7 +57,8 @@ fn scheduled(job: &JobPlan, disk: &Disk) -> Option<FindingBuilder> {
             "queue/scheduler is {now}; the device has no moving parts and {} hardware queues",
             disk.queue.hardware_queues
         ))
-        .remedy(remedy);
+        .remedy(remedy)
+        .settings(none);
     Some(if now == "bfq" { finding } else { finding.at_most(Severity::Note) })
 }
 

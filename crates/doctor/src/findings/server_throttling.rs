@@ -5,8 +5,8 @@ use fiord_stat::finding::Severity;
 use fiord_types::{RequestCount, RequestSummary};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
-use crate::evidence::amount::count;
-use crate::evidence::requests::each_with_requests;
+use crate::evidence::amount::SaidNumbers;
+use crate::evidence::requests::{each_with_requests, with_fate};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -33,19 +33,11 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
 }
 
 fn finding(entry: &Entry<'_>, requests: &RequestSummary) -> Option<FindingBuilder> {
-    let (sent, refused) = (requests.get(RequestCount::Sent), requests.get(RequestCount::Throttled));
-    let job = entry.jobs.first().filter(|_| refused > 0)?;
-    let name = &job.identity.name;
-    let finding = CHECK
-        .for_job(job, format!("the server asked job {name} to slow down"))
-        .evidence(format!(
-            "{} of {} requests were answered with 429 or 503",
-            count(refused as f64),
-            count(sent as f64)
-        ))
-        .remedy("set a smaller iodepth, numjobs or rate_iops, or raise the limit of the server")
-        .option(IODEPTH);
-    Some(finding)
+    let what = |job: &str| format!("the server asked job {job} to slow down");
+    let fate = |_: &mut SaidNumbers| "were answered with 429 or 503".to_owned();
+    let finding = with_fate(&CHECK, (entry, requests), RequestCount::Throttled, what, fate)?;
+    let remedy = "set a smaller iodepth, numjobs or rate_iops, or raise the limit of the server";
+    Some(finding.remedy(remedy).option(IODEPTH))
 }
 
 #[cfg(test)]

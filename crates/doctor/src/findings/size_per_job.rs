@@ -1,12 +1,14 @@
 //! `size-per-job`: `size` applies to each instance of a job.
 
-use fiord_job::option::table::{IO_SIZE, NUMJOBS, SIZE};
+use fiord_job::option::table::{IO_SIZE, NUMJOBS, OFFSET_INCREMENT, SIZE};
 use fiord_plan::{JobPlan, Plan};
+use fiord_stat::claim::ClaimedSetting;
 use fiord_stat::finding::Severity;
 use fiord_types::Bytes;
 
 use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
-use crate::evidence::amount::bytes;
+use crate::evidence::amount::SaidNumbers;
+use crate::evidence::setting::set;
 use crate::evidence::touched::planned;
 
 /// The definition.
@@ -62,29 +64,36 @@ fn finding(plan: &Plan, job: &JobPlan) -> Option<FindingBuilder> {
     let len = job.target.region().min(planned);
     let total = end.bytes.saturating_mul(end.loops).saturating_mul(instances);
     let name = &job.identity.name;
+    let mut said = SaidNumbers::default();
+    let (total, len) = (said.bytes("total", total), said.bytes("data", len));
+    let (remedy, settings) = shared(job);
     let finding = CHECK
-        .for_job(job, format!("job {name} does {} of I/O on {} of data", bytes(total), bytes(len)))
+        .for_job(job, format!("job {name} does {total} of I/O on {len} of data"))
         .evidence(format!(
-            "size applies to each of numjobs={instances}, and they share {}",
+            "size applies to each of numjobs={}, and they share {}",
+            said.exact("numjobs", instances),
             file.path.display()
         ))
-        .remedy(shared(job))
+        .remedy(remedy)
+        .settings(settings)
+        .numbers(said)
         .option(NUMJOBS);
     Some(finding)
 }
 
 /// Returns the options that divide the work among the instances, in whole blocks. Sizes are in bytes,
 /// because percentages would need a file that may not exist yet.
-fn shared(job: &JobPlan) -> String {
+fn shared(job: &JobPlan) -> (String, Vec<ClaimedSetting>) {
     let block = job.load.mix.dirs().map(|dir| Bytes::from(job.load.blocks[dir].max()));
     let block = block.max().unwrap_or_default().max(Bytes(1));
     let files = job.target.files.len() as u64;
     let least = job.target.files.iter().map(|file| file.len).min().unwrap_or(Bytes::ZERO);
     let each = (least / u64::from(job.identity.instances)).round_down(block);
-    match each {
-        Bytes::ZERO => "set io_size to the amount for each job, or use fewer jobs".into(),
-        each => format!("set size={} with offset_increment={each} to share the work", each * files),
+    if each == Bytes::ZERO {
+        return ("set io_size to the amount for each job, or use fewer jobs".into(), Vec::new());
     }
+    let [size, step] = [set(SIZE, each * files), set(OFFSET_INCREMENT, each)];
+    (format!("set {size} with {step} to share the work"), vec![size, step])
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use fiord_stat::finding::Severity;
 use fiord_types::{Nanos, RequestSummary};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
+use crate::evidence::amount::SaidNumbers;
 use crate::evidence::requests::each_with_requests;
 
 /// The shortest look-up that is reported.
@@ -36,12 +37,14 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
 fn finding(entry: &Entry<'_>, requests: &RequestSummary) -> Option<FindingBuilder> {
     let job = entry.jobs.first().filter(|_| requests.lookup >= SLOW)?;
     let name = &job.identity.name;
+    let mut said = SaidNumbers::default();
     let finding = CHECK
         .for_job(job, format!("the look-up of a server's name took long for job {name}"))
         .evidence(format!(
-            "it took {:.1} s before the run; no latency contains it",
-            requests.lookup.0 as f64 / 1e9
+            "it took {} before the run; no latency contains it",
+            said.time("lookup", requests.lookup.as_f64())
         ))
+        .numbers(said)
         .remedy("check the name servers in `/etc/resolv.conf`, or write the address as http_host")
         .option(HTTP_HOST);
     Some(finding)

@@ -6,7 +6,7 @@ use fiord_stat::finding::Severity;
 use fiord_types::{Bytes, Dir};
 
 use crate::check::{Before, Check, CollectedFindings, FindingBuilder};
-use crate::evidence::amount::{bytes, percent};
+use crate::evidence::amount::SaidNumbers;
 
 /// From this share on, most calls have nothing to do.
 const MOST: f64 = 0.5;
@@ -56,9 +56,16 @@ fn finding(known: &Before<'_>, job: &JobPlan) -> Option<FindingBuilder> {
     }
     let name = &job.identity.name;
     let what = format!("job {name} reserves space that its files have already");
+    let mut said = SaidNumbers::default();
+    let evidence = format!(
+        "{} of {} were reserved before the run",
+        said.percent("reserved", share),
+        said.bytes("range", range)
+    );
     let finding = CHECK
         .for_job(job, what)
-        .evidence(format!("{} of {} were reserved before the run", percent(share), bytes(range)))
+        .evidence(evidence)
+        .numbers(said)
         .remedy("set fallocate=none and unlink=1, and remove files of earlier runs")
         .option(FALLOCATE);
     Some(finding)

@@ -8,6 +8,7 @@ use fiord_sys::survey::Disk;
 use fiord_types::Dir;
 
 use crate::check::{After, Check, CollectedFindings, FindingBuilder};
+use crate::evidence::amount::SaidNumbers;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -124,17 +125,21 @@ fn split(
     };
     // The I/Os of the device include flushes without data; the pieces do not.
     let pieces = (ios + more).saturating_sub(seen.merges).max(1);
+    let mut said = SaidNumbers::default();
     let finding = CHECK
         .for_run(format!("{name} reach {} in pieces", device.name))
         .evidence(format!(
-            "{ios} of {:.1} KiB were issued, {pieces} of {:.1} KiB arrived{}",
+            "{} of {:.1} KiB were issued, {} of {:.1} KiB arrived{}",
+            said.exact("issued", ios),
             issued.size(dir) / 1024.0,
+            said.exact("arrived", pieces),
             seen.bytes.0 as f64 / pieces as f64 / 1024.0,
             match below {
                 Some((set, _)) => format!("; max_sectors_kb is {}", set.0 / 1024),
                 None => String::new(),
             }
         ))
+        .numbers(said)
         .remedy(remedy)
         .option(BS);
     Some(finding)
@@ -151,15 +156,18 @@ fn merged(
     if ios < LEAST || (merges as f64) < SHARE * ios as f64 {
         return None;
     }
+    let mut said = SaidNumbers::default();
     let finding = CHECK
         .for_run(format!("{name} reach {} merged", device.name))
         .evidence(format!(
-            "{ios} of {:.1} KiB were issued, {} of {:.1} KiB arrived, {merges} were merged into \
-             others",
+            "{} of {:.1} KiB were issued, {} of {:.1} KiB arrived, {} were merged into others",
+            said.exact("issued", ios),
             issued.size(dir) / 1024.0,
-            device.with_data(dir),
+            said.exact("arrived", device.with_data(dir)),
             device.size(dir) / 1024.0,
+            said.exact("merged", merges),
         ))
+        .numbers(said)
         .remedy(format!(
             "run echo 2 > /sys/block/{}/queue/nomerges if the device is to get each I/O",
             device.name

@@ -1,14 +1,16 @@
 //! `submission-blocks`: the system call that submits I/Os waits for them.
 
-use fiord_job::option::table::IODEPTH;
+use fiord_job::option::table::io_uring::FORCE_ASYNC;
+use fiord_job::option::table::{IODEPTH, OVERWRITE};
 use fiord_plan::{DepthSupport, EngineAccess, EnginePlan, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_types::{Dir, Nanos};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::allocation::allocation;
-use crate::evidence::amount::{percent, time};
+use crate::evidence::amount::SaidNumbers;
 use crate::evidence::page_cache::{buffered, through_cache};
+use crate::evidence::setting::set;
 use crate::evidence::submission::{SHARE, blocked, each, mostly_submits};
 use crate::evidence::synchronous::synchronous;
 
@@ -89,27 +91,33 @@ fn finding(known: &After<'_>, entry: &Entry<'_>, blocked: f64) -> FindingBuilder
     let (submission, lat) = each(entry, blocked);
     let depth = job.depth.depth;
     let threads = format!("numjobs={depth} with iodepth=1");
+    let mut settings = Vec::new();
     let remedy = match &job.engine {
         _ if job.load.mix.has(Dir::Write) && allocation(known, job).is_some() => {
-            "set overwrite=1".to_owned()
+            settings.push(set(OVERWRITE, 1));
+            format!("set {}", settings[0])
         }
         EnginePlan::IoUring(ring) if ring.force_async == 0 => {
-            format!("set force_async=1, or {threads}")
+            settings.push(set(FORCE_ASYNC, 1));
+            format!("set {}, or {threads}", settings[0])
         }
         EnginePlan::Libaio { .. } => {
             format!("use ioengine=io_uring with force_async=1, or {threads}")
         }
         _ => format!("set {threads}"),
     };
+    let mut said = SaidNumbers::default();
     CHECK
         .for_job(job, format!("job {name} blocks in the call that submits its I/Os"))
         .evidence(format!(
             "its threads slept there for {} of the time, {} per I/O of {} in total; iodepth={depth} is \
              not reached",
-            percent(blocked),
-            time(submission),
-            time(lat)
+            said.percent("blocked", blocked),
+            said.time("submission", submission),
+            said.time("latency", lat)
         ))
+        .numbers(said)
+        .settings(settings)
         .remedy(remedy)
         .option(IODEPTH)
 }

@@ -5,14 +5,14 @@ use fiord_stat::finding::Severity;
 use fiord_types::{RequestCount, RequestSummary};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
-use crate::evidence::amount::count;
-use crate::evidence::requests::each_with_requests;
+use crate::evidence::amount::SaidNumbers;
+use crate::evidence::requests::{each_with_requests, with_fate};
 
 /// The least requests, and the least handshakes, for a verdict.
 const ENOUGH: u64 = 100;
 const SEVERAL: u64 = 3;
 
-/// One of so many requests is enough to be the 99th percentile.
+/// One handshake in this many requests is enough to be the 99th percentile.
 const SHARE: u64 = 100;
 
 /// The definition.
@@ -48,19 +48,16 @@ fn finding(entry: &Entry<'_>, requests: &RequestSummary) -> Option<FindingBuilde
     if sent < ENOUGH || !many || requests.get(RequestCount::Reconnects) >= sent.div_ceil(2) {
         return None;
     }
-    let job = entry.jobs.first()?;
-    let name = &job.identity.name;
-    let mean = requests.get(RequestCount::HandshakeNanos) as f64 / made as f64 / 1e6;
-    let finding = CHECK
-        .for_job(job, format!("latencies of job {name} contain TLS handshakes"))
-        .evidence(format!(
-            "{} of {} requests waited for a TLS handshake, which took {mean:.1} ms on average",
-            count(made as f64),
-            count(sent as f64)
-        ))
-        .remedy("let the server keep connections for longer (nginx: `keepalive_requests`, `keepalive_timeout`)")
-        .option(HTTPS);
-    Some(finding)
+    let mean = requests.get(RequestCount::HandshakeNanos) as f64 / made as f64;
+    let what = |job: &str| format!("latencies of job {job} contain TLS handshakes");
+    let fate = |said: &mut SaidNumbers| {
+        let mean = said.time("mean_handshake", mean);
+        format!("waited for a TLS handshake, which took {mean} on average")
+    };
+    let finding = with_fate(&CHECK, (entry, requests), RequestCount::Handshakes, what, fate)?;
+    let remedy = "let the server keep connections for longer (nginx: `keepalive_requests`, \
+                  `keepalive_timeout`)";
+    Some(finding.remedy(remedy).option(HTTPS))
 }
 
 #[cfg(test)]
@@ -82,7 +79,7 @@ mod tests {
             })
         };
         let evidence =
-            "10 of 1.0k requests waited for a TLS handshake, which took 25.0 ms on average";
+            "10 of 1.0k requests waited for a TLS handshake, which took 25 ms on average";
         assert_eq!(found(1000, 10, 10)[0].evidence, evidence);
         assert!(found(1000, 9, 9).is_empty() && found(100, 2, 2).is_empty());
         assert!(found(50, 10, 10).is_empty() && found(1000, 990, 990).is_empty());

@@ -1,12 +1,17 @@
 //! `too-short`: too few I/Os for a percentile, or too few windows for a precise mean.
+use fiord_job::option::table::{LOOPS, NRFILES, NUMBER_IOS, PERCENTILE_LIST, RUNTIME, TIME_BASED};
+use fiord_plan::{Mix, Plan};
+use fiord_stat::claim::ClaimedSetting;
 use fiord_stat::finding::Severity;
 use fiord_stat::report::{DirReport, RateSummary};
 use fiord_types::Bytes;
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
-use crate::evidence::amount::{count, percent};
+use crate::evidence::amount::SaidNumbers;
 use crate::evidence::direction::words;
+use crate::evidence::setting::{listed, set};
 use crate::evidence::timing::seconds;
+use crate::evidence::typed::typed;
 
 /// Minimum number of samples above a percentile.
 const BEHIND: f64 = 10.0;
@@ -14,6 +19,8 @@ const BEHIND: f64 = 10.0;
 const WIDE: f64 = 0.1;
 /// A job that ran for this share of its `runtime` was ended by `runtime`.
 const BY_TIME: f64 = 0.95;
+/// Additional time, because the first and the last I/O may be only partly in it.
+const ROUNDING: f64 = 1.02;
 /// Minimum number of windows for a confidence interval.
 const FEWEST: u64 = 4;
 
@@ -44,7 +51,7 @@ pub(crate) const CHECK: Check = Check {
 fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     for entry in known.entries().iter().filter(|entry| !entry.report.failed) {
         let rows = entry.report.dirs.iter().filter(|row| row.total_ios > 0);
-        let few = rows.clone().filter_map(|row| few(entry, row)).collect::<Vec<_>>();
+        let few = rows.clone().filter_map(|row| few(known.plan, entry, row)).collect::<Vec<_>>();
         if few.is_empty() {
             let busiest = rows.max_by_key(|row| row.total_ios);
             findings.report_if(busiest.and_then(|row| rough(entry, row)));
@@ -54,62 +61,99 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
 }
 
 /// Reports a direction with fewer than ten I/Os above the percentile that matters.
-fn few(entry: &Entry<'_>, row: &DirReport) -> Option<FindingBuilder> {
+fn few(plan: &Plan, entry: &Entry<'_>, row: &DirReport) -> Option<FindingBuilder> {
     let list = &entry.report.percentile_list;
-    let own = entry.jobs[0].identity.options.iter().any(|(name, _)| name == "percentile_list");
+    let own = typed(plan, entry.jobs[0], PERCENTILE_LIST).is_some();
     let highest = list.iter().copied().filter(|p| own || *p <= 99.0).fold(0.0, f64::max);
     let latency = if row.clat.n > 0 { &row.clat } else { &row.lat };
     let behind = latency.n as f64 * (100.0 - highest) / 100.0;
     if latency.percentiles.is_empty() || highest == 0.0 || behind >= BEHIND {
         return None;
     }
-    let needed = BEHIND * 100.0 / (100.0 - highest).max(0.001);
-    let name = &entry.report.name;
+    let needed = (BEHIND * 100.0 / (100.0 - highest).max(0.001)).round();
     let word = words(row.kind);
+    let mut said = SaidNumbers::default();
+    let (remedy, settings) =
+        longer(entry, latency.n, (needed / latency.n.max(1) as f64, needed / row.iops));
     let finding = CHECK
-        .for_job(entry.jobs[0], format!("job {name} made too few {word} for their percentiles"))
+        .for_entry(entry, format!("{} made too few {word} for their percentiles", entry.subject()))
         .evidence(format!(
-            "{} {word}: {behind:.1} lie above p{highest}, and {} {word} are needed for ten",
-            latency.n,
-            count(needed)
+            "{} {word}: {} lie above p{highest}, and {} {word} are needed for ten",
+            said.exact("ios", latency.n),
+            said.decimal("above", behind),
+            said.count("needed", needed)
         ))
-        .remedy(longer(entry, needed / latency.n.max(1) as f64, needed / row.iops));
+        .numbers(said)
+        .remedy(remedy)
+        .settings(settings);
     Some(finding)
 }
 
-/// Returns the options that make the job run longer: for `times` as many I/Os, which take `needed`
+/// Returns the options that make the job run longer: for `times` as many I/Os as the `counted` ones, which take `needed`
 /// seconds.
-fn longer(entry: &Entry<'_>, times: f64, needed: f64) -> String {
+fn longer(
+    entry: &Entry<'_>,
+    counted: u64,
+    (times, needed): (f64, f64),
+) -> (String, Vec<ClaimedSetting>) {
     let job = entry.jobs[0];
+    let with = |settings: Vec<ClaimedSetting>, or: &str| {
+        (format!("set {}{or}", listed(&settings)), settings)
+    };
+    // Chance decides the directions of a mix.
+    let chance = matches!(job.load.mix, Mix::ReadWrite { .. });
+    let margin = if chance { 1.1 + 2.0 / (counted.max(1) as f64).sqrt() } else { 1.0 };
+    let times = times * margin;
+    if !entry.is_one_section() {
+        return ("set a longer runtime or a larger size in each of these jobs".into(), Vec::new());
+    }
     if job.replay.is_some() {
-        return "replay a longer trace".into();
+        return ("replay a longer trace".into(), Vec::new());
+    }
+    if let Some(names) = job.engine.names() {
+        // A second pass finds other names than the first one.
+        let files = (job.target.files.len() as f64 * times).ceil();
+        let own = names.tree.is_none();
+        return match own {
+            true => with(vec![set(NRFILES, files)], ""),
+            false => ("use more names".into(), Vec::new()),
+        };
     }
     let made: u64 = entry.report.dirs.iter().map(|row| row.total_ios).sum();
     let each = made / u64::from(entry.report.members.max(1));
-    let wanted = (each as f64 * times).ceil();
-    if job.end.ios.is_some_and(|ios| each >= ios) {
-        // `number_ios` also ends a `time_based` job. Any other job ends earlier if its size is smaller.
-        let block = job.load.mix.dirs().map(|dir| job.load.blocks[dir].min()).max().unwrap_or(1);
-        let blocks = job.end.bytes / Bytes::from(block.max(1)) * job.end.loops;
-        let holds = job.end.time_based || blocks as f64 >= wanted;
-        let more = if holds { "" } else { " with time_based" };
-        return format!("set number_ios={wanted:.0}{more}");
-    }
-    let time = needed.ceil().max(1.0);
-    if !time.is_finite() || time >= 86_400.0 {
-        return "set a longer runtime or a larger size".into();
+    let timed = job.end.time_based && job.end.runtime.is_some();
+    let loops = (job.end.loops as f64 * times).ceil();
+    if let Some(ios) = job.end.ios.filter(|ios| each >= *ios) {
+        // `number_ios` counts in each pass, and a pass also ends with the size.
+        let wanted = (ios as f64 * times).ceil();
+        let block = job.load.mix.dirs().map(|dir| job.load.blocks[dir].max()).max().unwrap_or(1);
+        let blocks = job.end.bytes / Bytes::from(block.max(1));
+        return match timed || blocks as f64 >= wanted {
+            true => with(vec![set(NUMBER_IOS, wanted)], ""),
+            false => with(vec![set(LOOPS, loops)], ""),
+        };
     }
     let ended_by_time =
         job.end.runtime.is_some_and(|time| seconds(entry) >= time.as_secs_f64() * BY_TIME);
-    let capped = job.end.ios.is_some_and(|ios| (ios as f64) < wanted);
-    let ios = if capped { format!(" and number_ios={wanted:.0}") } else { String::new() };
-    match (job.end.time_based, ended_by_time) {
-        (true, _) => format!("set runtime={time:.0}{ios}"),
-        (false, true) => {
-            format!("set runtime={time:.0}{ios}, with time_based if the size ends the job first")
-        }
-        (false, false) => format!("set runtime={time:.0} with time_based{ios}, or a larger size"),
+    if !timed && !ended_by_time {
+        let mut settings = vec![set(LOOPS, loops)];
+        // The time of verification comes in addition.
+        let passes = if job.verify.is_some() { 2.0 } else { 1.0 };
+        let time = seconds(entry) * times * passes * ROUNDING;
+        let cut = job.end.runtime.is_some_and(|runtime| runtime.as_secs_f64() < time);
+        settings.extend(cut.then(|| set(RUNTIME, 0)));
+        return with(settings, ", or a larger size");
     }
+    let time = (needed * margin * ROUNDING).ceil().max(1.0);
+    if !time.is_finite() || time >= 86_400.0 {
+        return ("set a longer runtime or a larger size".into(), Vec::new());
+    }
+    let mut settings = vec![set(RUNTIME, time)];
+    settings.extend((!timed).then(|| set(TIME_BASED, 1)));
+    let wanted = (each as f64 * times).ceil();
+    let capped = job.end.ios.is_some_and(|ios| (ios as f64) < wanted);
+    settings.extend(capped.then(|| set(NUMBER_IOS, wanted)));
+    with(settings, "")
 }
 
 /// Reports a mean with a wide confidence interval.
@@ -123,17 +167,21 @@ fn rough(entry: &Entry<'_>, row: &DirReport) -> Option<FindingBuilder> {
     if half < WIDE {
         return None;
     }
+    let mut said = SaidNumbers::default();
+    let half = said.percent("half_width", half);
     let name = &entry.report.name;
     let finding = CHECK
         .for_job(
             entry.jobs[0],
-            format!("the mean IOPS of job {name} is known only to within {}", percent(half)),
+            format!("the mean IOPS of job {name} is known only to within {half}"),
         )
         .evidence(format!(
-            "{samples} windows with a mean of {} and a standard deviation of {}",
-            count(mean),
-            count(dev)
+            "{} windows with a mean of {} and a standard deviation of {}",
+            said.exact("windows", samples),
+            said.count("mean", mean),
+            said.count("deviation", dev)
         ))
+        .numbers(said)
         .remedy("set a longer runtime, or steadystate=iops:5% to run until the result is steady");
     Some(finding)
 }
@@ -188,7 +236,7 @@ mod tests {
         });
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].what, "job a made too few writes for their percentiles");
-        assert_eq!(found[0].remedy, "set runtime=20 with time_based, or a larger size");
+        assert_eq!(found[0].remedy, "set loops=3, or a larger size");
     }
 
     #[test]
@@ -204,13 +252,13 @@ mod tests {
             });
             found[0].remedy.clone()
         };
-        assert_eq!(remedy("", 10_000), "set runtime=20 with time_based, or a larger size");
-        assert_eq!(remedy("--runtime=10 --time_based", 10_000), "set runtime=20");
-        let either = "set runtime=20, with time_based if the size ends the job first";
+        assert_eq!(remedy("", 10_000), "set loops=2, or a larger size");
+        assert_eq!(remedy("--runtime=10 --time_based", 10_000), "set runtime=21");
+        let either = "set runtime=21 and time_based=1";
         assert_eq!(remedy("--runtime=10", 10_000), either);
         assert_eq!(remedy("--number_ios=500 --size=8m", 10_000), "set number_ios=1000");
-        assert_eq!(remedy("--number_ios=500", 10_000), "set number_ios=1000 with time_based");
-        let capped = "set runtime=20 and number_ios=1000";
+        assert_eq!(remedy("--number_ios=500", 10_000), "set loops=2");
+        let capped = "set runtime=21 and number_ios=1000";
         assert_eq!(remedy("--number_ios=600 --runtime=10 --time_based", 10_000), capped);
     }
 

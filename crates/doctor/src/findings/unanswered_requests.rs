@@ -5,8 +5,8 @@ use fiord_stat::finding::Severity;
 use fiord_types::{Nanos, RequestCount, RequestSummary};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
-use crate::evidence::amount::{count, time};
-use crate::evidence::requests::each_with_requests;
+use crate::evidence::amount::SaidNumbers;
+use crate::evidence::requests::{each_with_requests, with_fate};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -34,29 +34,19 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
 }
 
 fn finding(entry: &Entry<'_>, requests: &RequestSummary) -> Option<FindingBuilder> {
-    let unanswered = requests.get(RequestCount::Unanswered);
-    let job = entry.jobs.first().filter(|_| unanswered > 0)?;
-    let name = &job.identity.name;
+    let what = |job: &str| format!("the server did not answer requests of job {job}");
     let longest = entry.report.dirs.iter().map(|row| row.clat.max.max(row.lat.max)).max();
-    let waited = match longest {
-        Some(longest) if longest > Nanos::ZERO => {
-            format!("; the longest wait was {}", time(longest.0 as f64))
-        }
-        _ => String::new(),
+    let fate = |said: &mut SaidNumbers| {
+        let longest = longest.filter(|longest| *longest > Nanos::ZERO);
+        let waited = longest.map_or_else(String::new, |longest| {
+            format!("; the longest wait was {}", said.time("longest_wait", longest.as_f64()))
+        });
+        format!("had no answer when fiord gave them up{waited}")
     };
-    let sent = requests.get(RequestCount::Sent);
-    let finding = CHECK
-        .for_job(job, format!("the server did not answer requests of job {name}"))
-        .evidence(format!(
-            "{} of {} requests had no answer when fiord gave them up{waited}",
-            count(unanswered as f64),
-            count(sent as f64)
-        ))
-        .remedy(
-            "check the log of the server and the network; a longer endpoint_timeout waits longer",
-        )
-        .option(ENDPOINT_TIMEOUT);
-    Some(finding)
+    let finding = with_fate(&CHECK, (entry, requests), RequestCount::Unanswered, what, fate)?;
+    let remedy =
+        "check the log of the server and the network; a longer endpoint_timeout waits longer";
+    Some(finding.remedy(remedy).option(ENDPOINT_TIMEOUT))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use fiord_stat::finding::Severity;
 use fiord_types::{Dir, sort};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
-use crate::evidence::amount::{percent, time};
+use crate::evidence::amount::SaidNumbers;
 use crate::evidence::timing::fills;
 
 /// Minimum ratio between the mean latencies of the slowest device and the next one.
@@ -140,6 +140,7 @@ fn finding(known: &After<'_>, entry: &Entry<'_>) -> Option<FindingBuilder> {
         file.map(|file| format!("filename={}", file.path.display()))
     };
     let files: Vec<String> = views.iter().filter_map(on).collect();
+    let mut said = SaidNumbers::default();
     let finding = CHECK
         .for_job(
             job,
@@ -152,11 +153,12 @@ fn finding(known: &After<'_>, entry: &Entry<'_>) -> Option<FindingBuilder> {
         .evidence(format!(
             "{} takes {} per I/O, {} takes {}: {} of the job's I/O time goes to the slower one",
             slow.name,
-            time(longest * 1e6),
+            said.time("slowest", longest * 1e6),
             next.name,
-            time(other * 1e6),
-            percent(share)
+            said.time("next", other * 1e6),
+            said.percent("share", share)
         ))
+        .numbers(said)
         .remedy(format!("use one job for each target: {}", files.join(" in one, ") + " in another"))
         .option(FILENAME);
     Some(finding)

@@ -6,6 +6,8 @@ use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 
 use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
+use crate::evidence::amount::SaidNumbers;
+use crate::evidence::setting::set;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -58,20 +60,25 @@ fn finding(job: &JobPlan, setting: &Setting) -> Option<FindingBuilder> {
     let thousands = 1000f64.powi(power as i32);
     let is = (number.parse::<f64>().ok()? * thousands).floor();
     let less = 100.0 - 100.0 * thousands / 1024f64.powi(power as i32);
-    let what = format!("{name}={text} is in powers of 1000: {typed} is {is:.0} bytes");
+    let mut said = SaidNumbers::default();
+    let what = format!(
+        "{name}={text} is in powers of 1000: {typed} is {} bytes",
+        said.exact("bytes", is as u64)
+    );
     // A finding about a setting of `[global]` names no job.
     let finding = match setting.global {
         true => FindingBuilder { section: Some(job.identity.section), ..CHECK.for_run(what) },
         false => CHECK.for_job(job, what),
     };
+    let meant = set(setting.def, text.replace(typed, &format!("{number}{letter}")));
     let finding = finding
         .evidence(format!(
-            "with kb_base=1024, units with an i are powers of 1000: {less:.1} % less than powers of 1024"
+            "with kb_base=1024, units with an i are powers of 1000: {} less than powers of 1024",
+            said.percent("less", less / 100.0)
         ))
-        .remedy(format!(
-            "write {name}={} for powers of 1024, or set kb_base=1000",
-            text.replace(typed, &format!("{number}{letter}"))
-        ))
+        .remedy(format!("write {meant} for powers of 1024, or set kb_base=1000"))
+        .settings([meant])
+        .numbers(said)
         .option(setting.def);
     Some(finding)
 }

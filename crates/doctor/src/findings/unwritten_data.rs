@@ -6,11 +6,11 @@ use fiord_stat::finding::Severity;
 use fiord_types::{Bytes, Dir};
 
 use crate::check::{After, Before, Check, CollectedFindings, FindingBuilder};
-use crate::evidence::amount::{bytes, percent};
+use crate::evidence::amount::SaidNumbers;
 use crate::evidence::fill::{PAGE, fill};
 use crate::evidence::places::users;
 use crate::evidence::timing::may_follow;
-use crate::evidence::touched::{Spread, Touched, moved, planned, touched};
+use crate::evidence::touched::{Spread, Touched, extent, moved, planned, touched};
 use crate::machine::{FileState, Machine, WrittenData};
 
 /// A smaller share of unwritten data makes no visible difference.
@@ -74,11 +74,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
         let did = |job: &JobPlan, dir| moved(known, job, dir).or_else(|| planned(job, dir));
         let now = worst((state, data), &jobs, &did);
         let ahead = worst((state, data), &jobs, &|job, dir| planned(job, dir));
-        let what = |finding: &FindingBuilder| finding.finding.what.clone();
-        if let Some(ahead) = ahead.filter(|ahead| now.as_ref().map(what) != Some(what(ahead))) {
-            findings.refute(ahead);
-        }
-        findings.report_if(now);
+        findings.replace(Vec::from_iter(ahead), Vec::from_iter(now));
     }
 }
 
@@ -133,9 +129,9 @@ fn finding(
     written: bool,
 ) -> Option<(f64, FindingBuilder)> {
     let file = job.target.files.iter().find(|file| file.path == state.path)?;
-    let Touched { from, to, spread } = touched(job, file, Dir::Read, amount)?;
+    let Touched { from, to: all, spread } = touched(job, file, Dir::Read, amount)?;
     // The run lays out the space behind the end of the file, and so writes it.
-    let to = state.facts.as_ref().map_or(to, |facts| facts.size.min(to));
+    let to = state.facts.as_ref().map_or(all, |facts| facts.size.min(all));
     let range = to.saturating_sub(from);
     let held = data.bytes_in(from, to);
     let missing = range.saturating_sub(held);
@@ -159,13 +155,19 @@ fn finding(
     // The command writes whole pages, which can overwrite data behind the range.
     let behind = state.facts.as_ref().is_ok_and(|facts| facts.size > to);
     let spills = behind && !range.is_multiple_of(PAGE);
+    let mut said = SaidNumbers::default();
+    let what = format!("{} of {of} was never written", said.percent("share", share));
+    // The job may also read what the run lays out.
+    let reach = if spread == Spread::Whole { to } else { all };
     let finding = CHECK
-        .for_job(job, format!("{} of {of} was never written", percent(share)))
+        .for_job(job, what)
         .evidence(format!(
             "{} of {} are holes or unwritten allocations, which the file system reads as zeros",
-            bytes(missing),
-            bytes(range)
+            said.bytes("unwritten", missing),
+            said.bytes("range", range)
         ))
+        .numbers(said)
+        .extent(extent(&state.path, from..reach, Dir::Read, spread))
         .remedy(fill(&state.path, from..to, held > Bytes::ZERO || spills))
         .option(FILENAME);
     let few = spread == Spread::Even && reads < DRAWN;

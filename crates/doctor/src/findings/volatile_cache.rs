@@ -9,7 +9,7 @@ use fiord_sys::survey::Disk;
 use fiord_types::{Bytes, Dir, sort};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
-use crate::evidence::amount::{bytes, time};
+use crate::evidence::amount::SaidNumbers;
 
 /// Assumed size of the cache of a drive: disks have 64 to 512 MiB of memory, flash drives more.
 const CACHE: Bytes = Bytes::from_mib(256);
@@ -82,17 +82,19 @@ fn absorbed(entry: &Entry<'_>, disks: &[&Disk], views: &[DeviceView]) -> Option<
     if !unflushed || flushed || written == Bytes::ZERO || written > room || seconds > SOON {
         return None;
     }
+    let mut said = SaidNumbers::default();
     let finding = CHECK
-        .for_job(
-            entry.jobs[0],
-            format!("the writes of job {} fit into a volatile cache and were not flushed", report.name),
+        .for_entry(
+            entry,
+            format!("the writes of {} fit into a volatile cache and were not flushed", entry.subject()),
         )
         .evidence(format!(
             "{} in {} and no flush; queue/write_cache of {} is write back",
-            bytes(written),
-            time(seconds * 1e9),
+            said.bytes("written", written),
+            said.time("run_time", seconds * 1e9),
             names(disks)
         ))
+        .numbers(said)
         .remedy("set end_fsync=1 and a larger size; use fsync=1 or sync=dsync to measure durable writes")
         .option(SIZE);
     Some(finding)
@@ -115,18 +117,20 @@ fn too_fast(entry: &Entry<'_>, disks: &[&Disk]) -> Option<FindingBuilder> {
     if disks.is_empty() || sync.lat.mean >= least || sync.lat.mean <= 0.0 {
         return None;
     }
+    let mut said = SaidNumbers::default();
     let finding = CHECK
-        .for_job(
-            entry.jobs[0],
-            format!("syncs of job {} are faster than the medium allows", entry.report.name),
+        .for_entry(
+            entry,
+            format!("syncs of {} are faster than the medium allows", entry.subject()),
         )
         .evidence(format!(
             "{} syncs of {} on average; the cache of {} is write back, and its medium needs at least {}",
-            sync.total_ios,
-            time(sync.lat.mean),
+            said.exact("syncs", sync.total_ios),
+            said.time("mean_sync", sync.lat.mean),
             names(disks),
-            time(least)
+            said.time("least_sync", least)
         ))
+        .numbers(said)
         .remedy("check the cache mode of the virtual disk, and turn on the barriers of the file system")
         .option(FSYNC);
     Some(finding)

@@ -1,12 +1,15 @@
 //! `window-limited`: a buffer that holds less than the network has in flight.
 
 use fiord_job::option::table::net::WINDOW_SIZE;
+use fiord_stat::claim::ClaimedSetting;
 use fiord_stat::finding::Severity;
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
-use crate::evidence::amount::{bytes, percent, time};
+use crate::evidence::amount::SaidNumbers;
 use crate::evidence::connections::{Outgoing, full_window, outgoing};
+use crate::evidence::setting::leave_out;
 
+const LARGER: &str = "leave window_size out, or set a larger one";
 /// From this share of the run on, the window limits the result.
 const MOST: f64 = 0.5;
 
@@ -43,44 +46,63 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
 
 fn finding(entry: &Entry<'_>) -> Option<FindingBuilder> {
     let connections = outgoing(entry)?;
-    let (evidence, remedy) = own_buffer(entry, &connections).or_else(|| peers(&connections))?;
+    let mut said = SaidNumbers::default();
+    let own = own_buffer(entry, &connections, &mut said);
+    let (evidence, remedy, settings) = match own {
+        Some(own) => own,
+        None => peers(&connections, &mut said)?,
+    };
     let what = format!("a TCP window limits the rate of job {}", entry.report.name);
-    let trip = time(round_trip(&connections));
+    let trip = said.time("round_trip", round_trip(&connections));
     let evidence = format!("{evidence}, with a round trip time of {trip}");
-    Some(CHECK.for_job(entry.jobs[0], what).evidence(evidence).remedy(remedy).option(WINDOW_SIZE))
+    let finding = CHECK.for_job(entry.jobs[0], what).evidence(evidence).remedy(remedy);
+    Some(finding.settings(settings).numbers(said).option(WINDOW_SIZE))
 }
 
+/// The evidence, the remedy and its options.
+type WindowLimit = (String, &'static str, Vec<ClaimedSetting>);
+
 /// Examines the send buffers. The kernel counts only a part of the time in which a buffer is full.
-fn own_buffer(entry: &Entry<'_>, connections: &Outgoing<'_>) -> Option<(String, &'static str)> {
+fn own_buffer(
+    entry: &Entry<'_>,
+    connections: &Outgoing<'_>,
+    said: &mut SaidNumbers,
+) -> Option<WindowLimit> {
     let set = entry.jobs.iter().filter_map(|job| job.engine.network()?.window).min();
     let in_flight = connections.in_flight();
     if let Some(size) = set.filter(|size| in_flight >= *size) {
-        let evidence =
-            format!("window_size={}, and {} were in flight", bytes(size), bytes(in_flight));
-        return Some((evidence, "leave window_size out, or set a larger one"));
+        let evidence = format!(
+            "window_size={}, and {} were in flight",
+            said.bytes("window", size),
+            said.bytes("in_flight", in_flight)
+        );
+        return Some((evidence, LARGER, vec![leave_out(WINDOW_SIZE)]));
     }
     let share = connections.share(|tcp| tcp.send_buffer_limited);
-    let remedy = match set {
-        Some(_) => "leave window_size out, or set a larger one",
-        None => "raise net.ipv4.tcp_wmem, or use more connections (numjobs)",
+    if share < MOST {
+        return None;
+    }
+    let (remedy, settings) = match set {
+        Some(_) => (LARGER, vec![leave_out(WINDOW_SIZE)]),
+        None => ("raise net.ipv4.tcp_wmem, or use more connections (numjobs)", Vec::new()),
     };
-    let evidence =
-        format!("the send buffer of this end was full for {} of the run", percent(share));
-    (share >= MOST).then_some((evidence, remedy))
+    let share = said.percent("share", share);
+    let evidence = format!("the send buffer of this end was full for {share} of the run");
+    Some((evidence, remedy, settings))
 }
 
 /// Examines the receive windows of the peers.
-fn peers(connections: &Outgoing<'_>) -> Option<(String, &'static str)> {
+fn peers(connections: &Outgoing<'_>, said: &mut SaidNumbers) -> Option<WindowLimit> {
     let share = connections.share(|tcp| tcp.window_limited);
     let size = full_window(connections).filter(|_| share >= MOST)?;
     let evidence = format!(
         "the receive window of the peer ({}) was full for {} of the run",
-        bytes(size),
-        percent(share)
+        said.bytes("window", size),
+        said.percent("share", share)
     );
     let remedy = "leave window_size out at the peer, raise its net.ipv4.tcp_rmem, or use more \
                   connections (numjobs)";
-    Some((evidence, remedy))
+    Some((evidence, remedy, Vec::new()))
 }
 
 /// The smallest round trip time of the connections, in ns.

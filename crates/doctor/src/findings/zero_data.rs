@@ -8,9 +8,9 @@ use fiord_stat::finding::Severity;
 use fiord_types::{Bytes, Dir};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
-use crate::evidence::amount::percent;
+use crate::evidence::amount::SaidNumbers;
 use crate::evidence::fill::{fill, fill_zones};
-use crate::evidence::touched::{Spread, moved, planned, touched};
+use crate::evidence::touched::{Spread, extent as extent_of, moved, planned, touched};
 use crate::machine::SampledBlocks;
 
 /// The definition.
@@ -63,7 +63,13 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
         if zero * 2 <= looked || more || other || holes(known, sample) {
             continue;
         }
-        findings.report_if(finding(job, (sample, when), (looked, zero)));
+        let extent = match read.spread {
+            Spread::Whole => sample.range.clone(),
+            Spread::Even | Spread::Unknown => read.from..read.to,
+        };
+        let extent = extent_of(&sample.path, extent, Dir::Read, read.spread);
+        let finding = finding(job, (sample, when), (looked, zero));
+        findings.report_if(finding.map(|finding| finding.extent(extent)));
     }
 }
 
@@ -94,16 +100,22 @@ fn finding(
         FileKind::Block => "a thin or trimmed device answers such reads without its medium",
         _ => "storage that compresses does not store them",
     };
+    let mut said = SaidNumbers::default();
     let what = match zero == looked {
         true => format!("all sampled blocks of {path} hold only zeros"),
         false => format!(
             "{} of the sampled blocks of {path} hold only zeros",
-            percent(zero as f64 / looked as f64)
+            said.percent("share", zero as f64 / looked as f64)
         ),
     };
     let finding = CHECK
         .for_job(job, what)
-        .evidence(format!("{zero} of {looked} blocks {when}; {why}"))
+        .evidence(format!(
+            "{} of {} blocks {when}; {why}",
+            said.exact("zero_blocks", zero),
+            said.exact("blocks", looked)
+        ))
+        .numbers(said)
         .remedy(match file.zones.is_some_and(|zones| zones.emulated.is_none()) {
             true => fill_zones(&file.path),
             false => fill(&file.path, sample.range.clone(), true),

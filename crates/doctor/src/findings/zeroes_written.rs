@@ -6,7 +6,7 @@ use fiord_stat::report::DirKind;
 use fiord_types::Bytes;
 
 use crate::check::{After, Check, CollectedFindings};
-use crate::evidence::amount::bytes;
+use crate::evidence::amount::SaidNumbers;
 use crate::machine::Unavailable;
 
 /// With less reserved space, the file system's own blocks would count.
@@ -60,9 +60,12 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
         return;
     }
     let what = format!("the file system of job {} writes zeroes", first.identity.name);
+    let mut said = SaidNumbers::default();
+    let (written, reserved) = (said.bytes("written", written), said.bytes("reserved", reserved));
     let finding = CHECK
         .for_job(first, what)
-        .evidence(format!("{} written to reserve {}", bytes(written), bytes(reserved)))
+        .evidence(format!("{written} written to reserve {reserved}"))
+        .numbers(said)
         .remedy("use a file system with unwritten extents (ext4, XFS, btrfs)");
     findings.report(finding);
 }

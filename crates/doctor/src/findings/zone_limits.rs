@@ -15,6 +15,7 @@ use fiord_types::{Bytes, Dir};
 
 use crate::check::{Before, Check, CollectedFindings, FindingBuilder, Lint};
 use crate::evidence::amount::bytes;
+use crate::evidence::setting::set;
 use crate::evidence::synchronous::synchronous;
 use crate::evidence::timing::{Concurrency, concurrent};
 use crate::machine::Unavailable;
@@ -166,6 +167,7 @@ fn rounded(job: &JobPlan, spec: &JobSpec) -> Option<FindingBuilder> {
         _ => None,
     })?;
     let name = option.name;
+    let whole = set(option, format!("{}z", typed.div_ceil(zone.0)));
     let finding = CHECK
         .for_job(job, format!("{name} of job {} is not whole zones", job.identity.name))
         .evidence(format!(
@@ -173,7 +175,8 @@ fn rounded(job: &JobPlan, spec: &JobSpec) -> Option<FindingBuilder> {
             bytes(file.len),
             file.offset
         ))
-        .remedy(format!("set {name}={}z", typed.div_ceil(zone.0)))
+        .remedy(format!("set {whole}"))
+        .settings([whole])
         .at_most(Severity::Note)
         .option(option);
     Some(finding)

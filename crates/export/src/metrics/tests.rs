@@ -15,6 +15,7 @@ fn finding(id: &str, job: Option<&str>) -> Finding {
         remedy: String::new(),
         option: None,
         location: None,
+        claim: Default::default(),
     }
 }
 

@@ -96,14 +96,14 @@ fn mean(of: &SampleLatencies) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use fiord_stat::samples::SHORTEST_WINDOW;
+    use fiord_stat::samples::MIN_WINDOW;
     use fiord_types::Bytes;
 
     use super::*;
 
     #[test]
     fn windows_become_rows_of_the_interval() {
-        let window = SHORTEST_WINDOW * 8;
+        let window = MIN_WINDOW * 8;
         let of = |ios| {
             WindowSample::new(ios, Bytes(512 * ios), SampleLatencies::of_values([Nanos(1000)]))
         };

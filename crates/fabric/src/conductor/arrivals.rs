@@ -11,8 +11,8 @@ use crate::frame::{FrameError, printable};
 use crate::message::{Ended, FromHost, decode};
 use crate::outcome::HostStage;
 
-/// A host may have this many jobs.
-const MOST_JOBS: usize = 1 << 20;
+/// Maximum number of jobs of a host.
+const MAX_JOBS: usize = 1 << 20;
 
 impl HostsConductor {
     /// Something has arrived from a peer.
@@ -112,7 +112,7 @@ impl HostsConductor {
         }
         state.collect(at);
         match message {
-            FromHost::Result { job, data } if state.data.len() < MOST_JOBS => {
+            FromHost::Result { job, data } if state.data.len() < MAX_JOBS => {
                 state.data.insert(job, *data);
             }
             FromHost::Report(report) => state.outcome.report = Some(*report),

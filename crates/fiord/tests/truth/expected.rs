@@ -184,7 +184,7 @@ pub(crate) struct EntryTruth {
     pub submit: [u64; 7],
     pub complete: [u64; 7],
     pub errors: Vec<i64>,
-    /// Those of jobs that go on after them.
+    /// Errors of the jobs that continue after errors.
     pub survived: Vec<i64>,
     pub members: u64,
 }

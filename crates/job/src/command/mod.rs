@@ -39,7 +39,7 @@ use table::CommandDef;
 
 /// The default limit on job instances per run, because each instance is a thread. `--max-jobs` can
 /// raise it.
-pub const MOST_JOBS: u32 = 4096;
+pub const DEFAULT_MAX_JOBS: u32 = 4096;
 
 /// What the command line asks fiord to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -308,7 +308,7 @@ impl Reading {
     /// Whether there are more jobs than the limit. Reports this as an error; the caller then skips
     /// the remaining sections.
     fn too_many(&mut self, section: &RawSection) -> bool {
-        let most = self.general.max_jobs.unwrap_or(0).max(MOST_JOBS);
+        let most = self.general.max_jobs.unwrap_or(0).max(DEFAULT_MAX_JOBS);
         if self.jobs.len() <= most as usize {
             return false;
         }

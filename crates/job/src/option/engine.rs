@@ -7,6 +7,9 @@ use super::def::Support;
 /// The name of the engine of a job that sets no `ioengine`: fio's default on Linux.
 pub const DEFAULT_ENGINE: &str = "psync";
 
+/// The engine that queues I/Os on all files and devices, buffered ones as well.
+pub const QUEUEING_ENGINE: &str = "io_uring";
+
 /// An I/O engine and what it can do.
 ///
 /// ```

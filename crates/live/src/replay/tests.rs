@@ -59,6 +59,7 @@ fn report() -> Report {
         remedy: String::new(),
         option: None,
         location: None,
+        claim: Default::default(),
     });
     report
 }

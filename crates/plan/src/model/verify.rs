@@ -112,6 +112,14 @@ pub enum VerifyMethod {
     Fiord,
 }
 
+impl VerifyMethod {
+    /// Returns whether the method compares blocks with a pattern, so that a job without one is refused.
+    #[must_use]
+    pub fn needs_pattern(self) -> bool {
+        matches!(self, VerifyMethod::Fio(Method::Pattern | Method::PatternHdr))
+    }
+}
+
 /// `verify_pattern` and the distance after which it begins again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VerifyPattern {

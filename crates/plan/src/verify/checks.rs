@@ -160,7 +160,7 @@ fn whole_sectors(job: Reading, plan: &JobPlan, verify: &VerifyPlan, messages: &m
 
 /// Refuses methods that compare a pattern if the job has none.
 fn needs_pattern(job: Reading, verify: &VerifyPlan, messages: &mut Messages) {
-    if let VerifyMethod::Fio(Method::Pattern | Method::PatternHdr) = verify.method {
+    if verify.method.needs_pattern() {
         messages.push(
             job.error(VERIFY, "this method compares blocks with a pattern, and the job has none")
                 .help("To fix: add `verify_pattern`, or use another method"),

@@ -58,7 +58,7 @@ pub fn introduction(hostname: &str, text: &str) -> String {
 /// Writes the report of all hosts in the requested formats: terse lines, the JSON document, then the text.
 ///
 /// # Errors
-/// Those of writing to `out`.
+/// Returns the error of `out` if the report cannot be written.
 pub fn write(report: &HostsReport, formats: Formats, out: &mut dyn Write) -> io::Result<()> {
     if formats.terse {
         for host in reports(report) {

@@ -248,6 +248,9 @@ fn findings(extras: &Extras) -> Vec<Value> {
         if let Some(option) = &f.option {
             keys.push(("option".into(), text(option)));
         }
+        if !f.claim.is_empty() {
+            keys.push(("claim".into(), Value::of(&f.claim)));
+        }
         Value::Object(keys)
     };
     extras.findings.iter().map(one).collect()

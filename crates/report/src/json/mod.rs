@@ -25,7 +25,7 @@ use fiord_types::Nanos;
 /// Writes the report with percentiles.
 ///
 /// # Errors
-/// Those of writing to `out`.
+/// Returns the error of `out` if the report cannot be written.
 pub fn json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     whole(report, false).write(out)
 }
@@ -33,7 +33,7 @@ pub fn json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 /// Writes the report with percentiles and every histogram bucket in use.
 ///
 /// # Errors
-/// Those of writing to `out`.
+/// Returns the error of `out` if the report cannot be written.
 pub fn json_plus(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     whole(report, true).write(out)
 }

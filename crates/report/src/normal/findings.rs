@@ -82,6 +82,7 @@ mod tests {
             remedy: "numjobs=32".into(),
             option: None,
             location: None,
+            claim: Default::default(),
         };
         let mut out = Vec::new();
         write(&[], &[], None, &mut out).unwrap();
@@ -106,6 +107,7 @@ mod tests {
             remedy: "use ioengine=io_uring, or numjobs=32".into(),
             option: None,
             location: None,
+            claim: Default::default(),
         };
         let mut out = Vec::new();
         write(&[finding], &[], Some(60), &mut out).unwrap();
@@ -128,6 +130,7 @@ mod tests {
             remedy: String::new(),
             option: None,
             location: None,
+            claim: Default::default(),
         };
         let worse = Finding { severity: Severity::Suspect, ..note.clone() };
         let mut all = vec![worse; 30];

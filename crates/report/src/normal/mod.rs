@@ -33,7 +33,7 @@ const MOST_STOPS: usize = 5;
 /// tables of slices, then an empty line, as in each of fio's status reports.
 ///
 /// # Errors
-/// Those of writing to `out`.
+/// Returns the error of `out` if the report cannot be written.
 pub fn normal(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     normal_within(report, None, out)
 }
@@ -41,7 +41,7 @@ pub fn normal(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 /// Like [`normal`], for a terminal with so many columns: lines that fio does not have are wrapped.
 ///
 /// # Errors
-/// Those of writing to `out`.
+/// Returns the error of `out` if the report cannot be written.
 pub(crate) fn normal_within(
     report: &Report,
     columns: Option<usize>,

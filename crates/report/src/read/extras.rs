@@ -219,6 +219,11 @@ fn finding(node: Node<'_>) -> Finding {
             line: number("line"),
             column: number("column"),
         }),
+        // A claim that this version does not understand is left out.
+        claim: node
+            .find("claim")
+            .and_then(|claim| json::from_value(claim.to_json()).ok())
+            .unwrap_or_default(),
     }
 }
 

@@ -8,7 +8,7 @@
 //! | how are samples written and read | `stored` |
 //!
 //! All jobs of a run share a grid of time: windows begin at multiples of their length, from the beginning of the run.
-//! The length is [`SHORTEST_WINDOW`] times a power of two, so samples of several jobs merge exactly. The first and the
+//! The length is [`MIN_WINDOW`] times a power of two, so samples of several jobs merge exactly. The first and the
 //! last window of a job are usually shorter than the others.
 
 pub mod latencies;
@@ -21,12 +21,12 @@ use serde::{Deserialize, Serialize};
 pub use latencies::SampleLatencies;
 pub use recorder::{SampleRecorder, WindowLimit};
 
-/// The shortest window: a 32nd of a second, so that longer windows are halves and quarters of a second, then whole
+/// Minimum length of a window: a 32nd of a second, so that longer windows are halves and quarters of a second, then whole
 /// seconds.
-pub const SHORTEST_WINDOW: Nanos = Nanos(31_250_000);
+pub const MIN_WINDOW: Nanos = Nanos(31_250_000);
 
-/// The most windows that samples have.
-pub const MOST_WINDOWS: usize = 256;
+/// Maximum number of windows of samples.
+pub const MAX_WINDOWS: usize = 256;
 
 /// What a job did in one direction in one window.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -76,17 +76,17 @@ impl WindowSample {
 /// The samples of a job, or of several jobs that were merged. Times count from the beginning of the run.
 ///
 /// ```
-/// use fiord_stat::samples::{SHORTEST_WINDOW, WindowSample, SampleLatencies, Samples};
+/// use fiord_stat::samples::{MIN_WINDOW, WindowSample, SampleLatencies, Samples};
 /// use fiord_types::{Bytes, Dir, Nanos, PerDir};
 ///
 /// let sample = WindowSample::new(2, Bytes(8192), SampleLatencies::of_values([Nanos(900), Nanos(1100)]));
 /// let mut dirs = PerDir::<Vec<WindowSample>>::default();
 /// dirs[Dir::Read] = vec![sample.clone(), sample];
-/// let (begin, end) = (Nanos(0), SHORTEST_WINDOW * 2);
-/// let mut samples = Samples::new(begin, begin, end, SHORTEST_WINDOW, dirs);
+/// let (begin, end) = (Nanos(0), MIN_WINDOW * 2);
+/// let mut samples = Samples::new(begin, begin, end, MIN_WINDOW, dirs);
 /// samples.merge(&samples.clone());
 /// assert_eq!(samples.dir(Dir::Read)[0].ios(), 4);
-/// assert_eq!(samples.spans().collect::<Vec<_>>()[1], (SHORTEST_WINDOW, end));
+/// assert_eq!(samples.spans().collect::<Vec<_>>()[1], (MIN_WINDOW, end));
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "stored::Stored", try_from = "stored::Stored")]
@@ -170,7 +170,7 @@ impl Samples {
     }
 
     /// Adds the samples of another job of the run. The result is exact; its windows are as long as the longer ones of
-    /// both, or longer if there would be more than [`MOST_WINDOWS`].
+    /// both, or longer if there would be more than [`MAX_WINDOWS`].
     pub fn merge(&mut self, other: &Samples) {
         if other.is_empty() {
             return;
@@ -183,7 +183,7 @@ impl Samples {
         let begin = self.begin.min(other.begin);
         let end = self.end.max(other.end);
         let mut window = self.window.max(other.window);
-        while windows_between(begin, end, window) > MOST_WINDOWS {
+        while windows_between(begin, end, window) > MAX_WINDOWS {
             window = window.saturating_mul(2);
         }
         self.widen(window);
@@ -221,13 +221,13 @@ impl Samples {
     /// proportion.
     ///
     /// ```
-    /// use fiord_stat::samples::{SHORTEST_WINDOW, SampleLatencies, Samples, WindowSample};
+    /// use fiord_stat::samples::{MIN_WINDOW, SampleLatencies, Samples, WindowSample};
     /// use fiord_types::{Bytes, Dir, Nanos, PerDir};
     ///
     /// let ios = |ios| WindowSample::new(ios, Bytes(ios * 512), SampleLatencies::default());
     /// let mut dirs = PerDir::<Vec<WindowSample>>::default();
     /// dirs[Dir::Read] = vec![ios(40), ios(60)];
-    /// let (begin, window) = (Nanos::ZERO, SHORTEST_WINDOW);
+    /// let (begin, window) = (Nanos::ZERO, MIN_WINDOW);
     /// let samples = Samples::new(begin, begin, window * 2, window, dirs);
     /// assert_eq!(samples.between(window / 2, window * 9), (20.0 + 60.0, 80.0 * 512.0));
     /// ```
@@ -290,7 +290,7 @@ fn windows_between(begin: Nanos, end: Nanos, window: Nanos) -> usize {
 
 /// The next window length on the grid that is at least so long.
 fn on_grid(window: Nanos) -> Nanos {
-    let mut length = SHORTEST_WINDOW;
+    let mut length = MIN_WINDOW;
     while length < window && length < Nanos(u64::MAX / 4) {
         length = length.saturating_mul(2);
     }

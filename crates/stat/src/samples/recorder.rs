@@ -3,7 +3,7 @@
 use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
 use super::latencies::coarse;
-use super::{MOST_WINDOWS, SHORTEST_WINDOW, SampleLatencies, Samples, WindowSample};
+use super::{MAX_WINDOWS, MIN_WINDOW, SampleLatencies, Samples, WindowSample};
 use crate::histogram::Histogram;
 use crate::recorder::{DirRecorder, Recorder};
 
@@ -20,7 +20,7 @@ impl WindowLimit {
     /// The limit for each job in a run of so many jobs.
     #[must_use]
     pub fn in_run_of(jobs: usize) -> Self {
-        WindowLimit((ALL_WINDOWS / jobs.max(1)).clamp(FEWEST_WINDOWS, MOST_WINDOWS))
+        WindowLimit((ALL_WINDOWS / jobs.max(1)).clamp(FEWEST_WINDOWS, MAX_WINDOWS))
     }
 }
 
@@ -50,12 +50,12 @@ impl SampleRecorder {
     pub fn begin(now: Nanos, origin: Nanos, most: WindowLimit) -> Self {
         let begin = now.saturating_sub(origin);
         SampleRecorder {
-            current: begin / SHORTEST_WINDOW,
+            current: begin / MIN_WINDOW,
             samples: Samples {
                 begin,
                 measured: begin,
                 end: begin,
-                window: SHORTEST_WINDOW,
+                window: MIN_WINDOW,
                 dirs: PerDir::default(),
             },
             origin: origin.min(now),

@@ -6,7 +6,7 @@ use fiord_formats::block;
 use fiord_types::{Bytes, Dir, Nanos, PerDir};
 use serde::{Deserialize, Serialize};
 
-use super::{MOST_WINDOWS, SampleLatencies, Samples, WindowSample, windows_between};
+use super::{MAX_WINDOWS, SampleLatencies, Samples, WindowSample, windows_between};
 
 /// The serialized form.
 #[derive(Serialize, Deserialize)]
@@ -34,7 +34,7 @@ struct Direction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum StoredError {
     /// Times are in no order, or too many windows.
-    #[error("samples with more than {MOST_WINDOWS} windows, or with a window of an unknown length")]
+    #[error("samples with more than {MAX_WINDOWS} windows, or with a window of an unknown length")]
     Windows,
     /// The lists of a direction have different lengths.
     #[error("the lists of samples differ in length")]
@@ -107,7 +107,7 @@ impl TryFrom<Stored> for Samples {
         }
         let count = windows_between(begin_ns, end_ns, window_ns);
         let known = super::on_grid(window_ns) == window_ns;
-        if !known || count == 0 || count > MOST_WINDOWS {
+        if !known || count == 0 || count > MAX_WINDOWS {
             return Err(StoredError::Windows);
         }
         let dirs = PerDir::new(read.samples(count)?, write.samples(count)?, trim.samples(count)?);

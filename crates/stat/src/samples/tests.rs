@@ -37,7 +37,7 @@ fn totals(samples: &Samples) -> (u64, u64, u64) {
 fn windows_lie_on_the_grid_and_cover_the_job() {
     let samples = job(40, 1000, 5);
     let spans: Vec<_> = samples.spans().collect();
-    assert_eq!(spans[0], (Nanos(40 * MS), SHORTEST_WINDOW * 2));
+    assert_eq!(spans[0], (Nanos(40 * MS), MIN_WINDOW * 2));
     assert_eq!(spans.last().unwrap().1, Nanos(1000 * MS));
     assert!(spans.windows(2).all(|pair| pair[0].1 == pair[1].0), "{spans:?}");
     assert_eq!(spans.len(), 31);
@@ -105,7 +105,7 @@ proptest! {
         prop_assert_eq!(&sum, &other_way);
         let parts = all.iter().map(totals).fold((0, 0, 0), |a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2));
         prop_assert_eq!(totals(&sum), parts);
-        prop_assert!(sum.spans().len() <= MOST_WINDOWS);
+        prop_assert!(sum.spans().len() <= MAX_WINDOWS);
         prop_assert!(sum.dir(Dir::Read).len() <= sum.spans().len());
     }
 

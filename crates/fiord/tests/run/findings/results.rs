@@ -11,7 +11,7 @@ const DEVICE: &str = "--name=a --ioengine=sim --sim_latency=constant:100us --rw=
 fn rate_missed() {
     let place = Place::new();
     let entry = finding(&json(&place, &format!("{DEVICE} --rate_iops=20000")), "rate-missed");
-    assert_eq!(entry["what"], "job a reached 50 % of its rate of reads");
+    assert_eq!(entry["what"], "job a reached 50 % of the rate of reads");
     assert_eq!(entry["evidence"], "10k of 20k IOPS asked for");
     silent(&json(&place, &format!("{DEVICE} --rate_iops=9000")), "rate-missed");
     silent(&json(&place, DEVICE), "rate-missed");
@@ -23,7 +23,7 @@ fn a_cpu_load_that_one_cpu_cannot_hold() {
     let place = Place::new();
     let job = "--name=a --ioengine=cpuio --runtime=1 --cpus_allowed=0 --numjobs=2";
     let entry = finding(&json(&place, &format!("{job} --cpuload=80")), "rate-missed");
-    assert!(entry["what"].as_str().unwrap().contains("of the CPU time that it asks for"));
+    assert!(entry["what"].as_str().unwrap().contains("of the CPU time asked for"));
     let evidence = entry["evidence"].as_str().unwrap();
     assert!(evidence.contains("instead of cpuload=80; the cpuio jobs on CPU 0 ask for 160 %"));
     // Other programs need to leave only this little CPU time.

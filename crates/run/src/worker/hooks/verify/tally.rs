@@ -59,7 +59,7 @@ impl Tally {
         }
     }
 
-    /// So many bytes of an earlier run were not checked, because their writes may be incomplete.
+    /// Counts bytes of an earlier run that were not checked because their writes may be incomplete.
     pub(super) fn uncertain(&mut self, bytes: u64) {
         if bytes > 0 {
             let coverage = &mut self.results.coverage;
@@ -68,14 +68,14 @@ impl Tally {
         }
     }
 
-    /// A job that only reads has not checked so many bytes of what it read.
+    /// Counts bytes that a job read without checking them. The job only reads.
     pub(super) fn unchecked(&mut self, why: Unverified, bytes: u64) {
         let coverage = &mut self.results.coverage;
         coverage.written = coverage.written.saturating_add(Bytes(bytes));
         coverage.skip(why, Bytes(bytes));
     }
 
-    /// The job has gone over so many writes of an earlier run.
+    /// Sets the number of writes of an earlier run that the job went over.
     pub(super) fn replayed(&mut self, writes: u64) {
         self.results.replayed_writes = writes;
     }
