@@ -50,7 +50,7 @@ fn overlapping_writers() {
 
 #[test]
 fn same_start_offset() {
-    let job = "--rw=read --size=1m --bs=4k --filename=f --name=a --numjobs=2";
+    let job = "--rw=read --size=1m --bs=4k --filename=f --name=a --numjobs=2 --rate_iops=1k";
     both("same-start-offset", job, &format!("{job} --offset_increment=1m"));
 }
 
