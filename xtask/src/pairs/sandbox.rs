@@ -1,4 +1,4 @@
-//! The mount namespace in which all cases run: only one directory can be written.
+//! The namespaces in which all cases run: only one directory can be written, and processes end with the first one.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail};
 /// A namespace, and the directory in it that can be written. Both end with this value.
 #[derive(Debug)]
 pub(super) struct Sandbox {
-    /// Keeps the namespace until the end of its standard input.
+    /// Keeps the namespaces until the end of its standard input, also if this program is killed. The kernel then ends all
+    /// processes in them.
     holder: Child,
     /// The directory that can be written.
     pub place: PathBuf,
@@ -22,7 +23,8 @@ impl Sandbox {
         std::fs::create_dir(&place).with_context(|| place.display().to_string())?;
         let script = include_str!("../../../crates/fiord/tests/run/sandbox.sh");
         let holder = Command::new("unshare")
-            .args(["--mount", "--propagation", "private", "/bin/sh", "-c", script, "sandbox"])
+            .args(["--mount", "--propagation", "private", "--pid", "--fork", "--kill-child"])
+            .args(["/bin/sh", "-c", script, "sandbox"])
             .arg(&place)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -47,7 +49,9 @@ impl Sandbox {
     /// Returns a command that runs in `directory` of the namespace.
     pub(super) fn command(&self, directory: &Path, program: &Path) -> Command {
         let mut command = Command::new("nsenter");
-        command.arg(format!("--mount=/proc/{}/ns/mnt", self.holder.id()));
+        let namespaces = format!("/proc/{}/ns", self.holder.id());
+        command.arg(format!("--mount={namespaces}/mnt"));
+        command.arg(format!("--pid={namespaces}/pid_for_children"));
         // The current directory belongs to the old namespace.
         command.args(["/bin/sh", "-c", "cd \"$0\" && exec \"$@\""]).arg(directory).arg(program);
         command

@@ -332,22 +332,27 @@ fn draw_free(
     rng: &mut Rng,
 ) -> Option<(u64, u32, Last)> {
     let (unit, min, align) = (rules.unit, rules.min[dir], rules.align[dir]);
+    // Nearly always both are the block size. Divisions take most of the time of this function.
+    let same = align == unit;
+    let unit_of = |place: u64| if same { place } else { place * align / unit };
+    let place_of = |unit_at: u64| if same { unit_at } else { unit_at * unit / align };
     let places = rules.places(dir, file_len)?;
-    let mut first = map.next_free(rng.below(places) * align / unit)?;
+    let mut first = map.next_free(unit_of(rng.below(places)))?;
     // Space after the last whole block of this direction belongs to other directions.
-    if first * unit / align >= places {
-        first = map.next_free(0).filter(|first| first * unit / align < places)?;
+    if place_of(first) >= places {
+        first = map.next_free(0).filter(|first| place_of(*first) < places)?;
     }
-    let offset = first * unit / align * align;
-    let start = offset / unit;
+    let place = place_of(first);
+    let (offset, start) = (place * align, unit_of(place));
     let wanted = (offset + u64::from(len)).div_ceil(unit) - start;
     let before = first - start;
     let free = before + map.run(first, wanted.saturating_sub(before));
-    let len = match free == wanted {
-        true => u64::from(len),
-        false => (free * unit / min * min).max(min),
+    let (len, end) = if free == wanted {
+        (u64::from(len), start + wanted)
+    } else {
+        let len = (free * unit / min * min).max(min);
+        (len, (offset + len).div_ceil(unit))
     };
-    let end = (offset + len).div_ceil(unit);
     let last = Last::Units { from: first, to: first + map.run(first, end - first), start };
     map.take(start, end - start);
     Some((offset, len as u32, last))

@@ -2,6 +2,7 @@
 
 mod tls;
 
+use std::os::unix::net::UnixStream;
 use std::process::Command;
 
 use super::relay::{Relay, Upstream};
@@ -20,7 +21,7 @@ impl Nbdkit {
         let socket = place.path("nbd.sock");
         let mut command = Command::new("nbdkit");
         command.args(["--foreground", "--unix"]).arg(&socket).args(words);
-        let server = Server::start(&mut command, || socket.exists())?;
+        let server = Server::start(&mut command, || UnixStream::connect(&socket).is_ok())?;
         Some(Nbdkit { server, uri: format!("nbd+unix:///?socket={}", socket.display()) })
     }
 }
