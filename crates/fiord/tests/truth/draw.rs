@@ -175,6 +175,11 @@ fn job(dice: &mut Dice, group: bool, (measured, asked): (&[String], &Asked)) -> 
         3 => DrawnLogs::Histograms(dice.of(&[20, 500]), dice.of(&[0, 3, 6])),
         _ => DrawnLogs::None,
     };
+    if let (DrawnLogs::Windows(ms), Some(windows)) = (logs, &mut asked.windows)
+        && !asked.sets_windows
+    {
+        *windows = (ms * 1_000_000, ms * 1_000_000);
+    }
     DrawnJob { options, asked, ramp, runtime, think, group, logs }
 }
 
