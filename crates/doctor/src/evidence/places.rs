@@ -154,11 +154,18 @@ pub(crate) fn apart(plan: &Plan, overlap: &Overlap<'_>) -> (String, Vec<ClaimedS
     }
 }
 
+/// The most files of a job for which a remedy names offsets.
+const MAX_FILES: usize = 16;
+
 /// Returns the offsets that keep the jobs apart: each section gets the space behind that of all jobs before. `None` if the
-/// size of a job depends on that of the file, or if the file has no room for them.
+/// size of a job depends on that of the file, if the file has no room for them, or if a job has many files.
 fn places_of_their_own(plan: &Plan, overlap: &Overlap<'_>) -> Option<Vec<ClaimedSetting>> {
     fn of_path<'a>(job: &'a JobPlan, path: &Path) -> Option<&'a FilePlan> {
         job.target.files.iter().find(|file| file.path == path)
+    }
+    // An offset would move the ranges of all files of a job, each of which may be shared with others.
+    if plan.jobs.iter().any(|job| job.target.files.len() > MAX_FILES) {
+        return None;
     }
     let files = plan.jobs.iter().filter_map(|job| of_path(job, overlap.path));
     let mut free = files.map(FilePlan::end).max()?;
