@@ -76,11 +76,11 @@ pub enum ClaimedCoverage {
 /// A number of a finding. [`Display`](fmt::Display) rounds it as the sentences of findings do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClaimedNumber {
-    /// What it counts: `dirty`, `rate_reached`.
+    /// What the number is about: `dirty`, `rate_reached`.
     pub name: String,
-    /// Its value.
+    /// The value, in `unit`.
     pub value: f64,
-    /// Its unit.
+    /// The unit of `value`.
     pub unit: ClaimedUnit,
 }
 
@@ -146,7 +146,7 @@ pub struct ClaimedSetting {
     pub job: Option<String>,
     /// The documented name of the option.
     pub option: String,
-    /// Its value; `None` to leave the option out.
+    /// The value that the option gets. `None`: the remedy leaves the option out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
 }

@@ -79,8 +79,8 @@ pub(crate) fn read_range(
     touched(job, file, Dir::Read, amount).map(|touched| touched.from..touched.to)
 }
 
-/// The most files of a job of which the share that it has moved is computed.
-const MAX_FILES: usize = 1000;
+/// The most files of a job whose sizes are added up to find out which bytes it touches.
+const MAX_SUMMED_FILES: usize = 1000;
 
 /// Returns what a job touches of one of its files if it moves `amount` in this direction (`None`: enough for all of
 /// it). `None`: nothing.
@@ -100,8 +100,8 @@ pub(crate) fn touched(
         || load.zoned.is_some()
         || load.sprandom.is_some()
         || matches!(load.step, Step::Skip(_));
-    // The sum over all files, for each of them, would take minutes for a million files.
-    let many = amount.is_some() && job.target.files.len() > MAX_FILES;
+    // The caller asks for each file, and each answer needs the sum of all: the time grows with the square of their number.
+    let many = amount.is_some() && job.target.files.len() > MAX_SUMMED_FILES;
     let enough = !many && amount.is_none_or(|amount| amount >= job.target.region());
     if special || many {
         return all(Spread::Unknown);

@@ -263,7 +263,7 @@ pub(crate) fn some_work(process: u32) {
     }
 }
 
-/// Waits until something has happened.
+/// Waits until a condition holds. Panics after two minutes.
 #[track_caller]
 pub(crate) fn until(what: &str, mut has_happened: impl FnMut() -> bool) {
     let patience = Instant::now() + Duration::from_secs(120);

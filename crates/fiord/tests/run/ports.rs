@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 /// How many ports each process of tests has.
 const EACH: u16 = 100;
-/// How many processes of tests can have ports.
+/// The most processes of tests that can have ports at the same time.
 const PROCESSES: u16 = 200;
 
 /// Returns the first of so many ports in a row that nothing uses, and that no other test gets soon.
@@ -28,8 +28,8 @@ pub(crate) fn free(count: u16) -> u16 {
     panic!("no {count} ports in a row are free from {first} on");
 }
 
-/// Returns the first port of this process. A name in the abstract namespace says that it belongs to this process, until the
-/// process ends.
+/// Returns the first port of this process. The process holds a socket whose abstract name has the number of its ports, so that
+/// no other process of tests takes them before it ends.
 fn first() -> u16 {
     static CLAIM: OnceLock<(u16, UnixListener)> = OnceLock::new();
     let (number, _) = CLAIM.get_or_init(|| {

@@ -332,7 +332,7 @@ fn draw_free(
     rng: &mut Rng,
 ) -> Option<(u64, u32, Last)> {
     let (unit, min, align) = (rules.unit, rules.min[dir], rules.align[dir]);
-    // Nearly always both are the block size. Divisions take most of the time of this function.
+    // In nearly all jobs, both are the block size: each I/O then needs fewer divisions.
     let same = align == unit;
     let unit_of = |place: u64| if same { place } else { place * align / unit };
     let place_of = |unit_at: u64| if same { unit_at } else { unit_at * unit / align };

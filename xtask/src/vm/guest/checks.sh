@@ -73,7 +73,7 @@ fiord_json() {
     fi
 }
 
-# json NAME FILTER: what gojq says of NAME.json.
+# json NAME FILTER: prints what gojq selects from NAME.json.
 json() { gojq -r "$2" "$1.json" 2>&1; }
 
 # found NAME ID: how often a run's report has this finding.

@@ -319,7 +319,7 @@ pub(crate) fn a_lost_connection_is_made_again_if_the_job_goes_on<S: Relayed>() {
         signal(&child, "INT");
     }
     let ran = end(child, LONG);
-    // Ctrl-C ended the run. The I/Os that a cut met failed, and those after them succeeded.
+    // Ctrl-C ended the run. Only I/Os that were in flight at a cut failed.
     assert_eq!(ran.status, Some(128), "{ran:?}");
     let json = ran.json();
     let job = &json["jobs"][0];

@@ -70,7 +70,7 @@ impl Drop for Server {
     }
 }
 
-/// A file that ends with this value.
+/// Creates a file without a name. The kernel frees it when it is closed.
 fn unnamed_file() -> File {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
