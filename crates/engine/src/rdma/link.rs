@@ -496,8 +496,9 @@ impl Link {
     }
 
     /// Tells the peer that this end is done. Returns whether a message goes to it, which completes as
-    /// [`FAREWELL_SENT`]. No: the peer would not understand it, or it was sent before.
-    pub(super) fn say_farewell(&mut self) -> bool {
+    /// [`FAREWELL_SENT`]. No: the peer would not understand it, or it was sent before. `received`: how many messages of the peer
+    /// this end has received, modulo 2^32.
+    pub(super) fn say_farewell(&mut self, received: u32) -> bool {
         if std::mem::replace(&mut self.leaving, true) {
             return false;
         }
@@ -507,13 +508,21 @@ impl Link {
             Role::Sends => 0,
             Role::Lends | Role::Receives => LEN,
         };
+        if self.role == Role::Receives {
+            PeerMessage::write_received(received, &mut self.texts[1]);
+        }
         self.announced = self.send_message(FAREWELL_SENT, len).is_ok();
         self.announced
     }
 
+    /// How many messages the peer has received, as its farewell says.
+    pub(super) fn farewell_count(&self) -> u32 {
+        PeerMessage::received(&self.texts[0])
+    }
+
     /// Tells the peer that this end is done, and waits until it knows.
-    fn farewell(&mut self) {
-        self.say_farewell();
+    fn farewell(&mut self, received: u32) {
+        self.say_farewell(received);
         if self.announced {
             self.wait_until_sent(FAREWELL_SENT);
         }
@@ -532,13 +541,13 @@ impl Link {
         }
     }
 
-    /// Ends the connection. Returns whether the device is done with the memory.
-    pub(super) fn close(&mut self) -> bool {
+    /// Ends the connection. Returns whether the device is done with the memory. `received`: as for [`Link::say_farewell`].
+    pub(super) fn close(&mut self, received: u32) -> bool {
         if self.id.is_null() {
             return true;
         }
         if self.connected && !self.closed && !self.ended && self.has_queues() {
-            self.farewell();
+            self.farewell(received);
         }
         if self.connected {
             self.disconnect();
@@ -579,6 +588,6 @@ fn wrong_peer(why: &str) -> EngineError {
 impl Drop for Link {
     fn drop(&mut self) {
         // The engine calls `close` if it has ops, to learn whether the memory is free.
-        self.close();
+        self.close(0);
     }
 }

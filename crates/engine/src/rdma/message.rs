@@ -8,7 +8,7 @@
 //! | 0 to 3 | what the end that connected does ([`word`]); 0 from the end that waited |
 //! | 4 to 7 | number of buffers |
 //! | 8 to 11 | largest block in bytes |
-//! | 12 to 15 | 0 |
+//! | 12 to 15 | 0; in the second message of a fiord that receives messages: how many it has received, modulo 2^32 |
 //! | then for each buffer | address, key, size in bytes |
 //!
 //! fio ignores the private data of connection requests. fiord writes [`GREETING`] there, so that two fiords can
@@ -114,6 +114,16 @@ impl PeerMessage {
         }
     }
 
+    /// Adds the number of received messages to a message.
+    pub(super) fn write_received(received: u32, into: &mut [u8; LEN]) {
+        into[12..16].copy_from_slice(&received.to_be_bytes());
+    }
+
+    /// The number of received messages in a message; 0 if it has none.
+    pub(super) fn received(bytes: &[u8; LEN]) -> u32 {
+        u32::from_be_bytes([bytes[12], bytes[13], bytes[14], bytes[15]])
+    }
+
     /// The message of this end: its buffers have the stride `stride` from `base` on.
     pub(super) fn own(
         word: u32,
@@ -126,9 +136,25 @@ impl PeerMessage {
     }
 }
 
+/// How many of `posted` messages the peer has received, if it says that it received `received` of all messages, and `moved` are
+/// known to have arrived. A peer that says nothing says 0.
+pub(super) fn arrived_of(received: u32, moved: u32, posted: u32) -> u32 {
+    let more = received.wrapping_sub(moved).cast_signed();
+    more.clamp(0, posted.cast_signed()).cast_unsigned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_that_arrived_before_the_farewell_are_known() {
+        assert_eq!(arrived_of(64, 61, 3), 3);
+        assert_eq!(arrived_of(62, 61, 3), 1);
+        assert_eq!(arrived_of(61, 61, 3), 0);
+        assert_eq!(arrived_of(0, 61, 3), 0, "the peer counts nothing");
+        assert_eq!(arrived_of(1, u32::MAX, 4), 2);
+    }
 
     /// The beginning of the message of fio 3.33 with `verb=write`, `bs=4k` and `iodepth=2`.
     const FROM_FIO: [u8; 48] = [
@@ -148,6 +174,9 @@ mod tests {
         let mut again = [1; LEN];
         message.write(4096, &mut again);
         assert_eq!(again, bytes);
+        assert_eq!(PeerMessage::received(&again), 0);
+        PeerMessage::write_received(0x0102_0304, &mut again);
+        assert_eq!((PeerMessage::received(&again), again[12]), (0x0102_0304, 1));
     }
 
     #[test]

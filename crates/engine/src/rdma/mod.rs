@@ -28,7 +28,7 @@ use fiord_types::{Errno, FileIndex};
 use self::abi::{Piece, RdmaFunctions, ReceiveRequest, SendRequest, WorkCompletion, event, status};
 use self::link::{FAREWELL_SENT, Lent, Link, MESSAGE_CAME};
 use self::manager::{Manager, PATIENCE, wait_for};
-use self::message::{Role, word};
+use self::message::{Role, arrived_of, word};
 use crate::buffers::{Buffers, slots_of_buffers};
 use crate::clock::MachineClock;
 use crate::{
@@ -71,6 +71,10 @@ pub struct Rdma {
     waiting: Vec<Slot>,
     /// Number of posted requests.
     posted: u32,
+    /// Number of messages that were sent or received, modulo 2^32.
+    moved: u32,
+    /// How many of the posted messages the peer has received, although the device does not know it yet.
+    arrived: u32,
     /// Ops that completed without a completion of the device.
     finished: Vec<(Slot, Outcome)>,
     /// Since when no op has completed, in ns; `None`: it does not wait.
@@ -121,6 +125,8 @@ impl Rdma {
             unsent: Vec::with_capacity(slots),
             waiting: Vec::with_capacity(slots),
             posted: 0,
+            moved: 0,
+            arrived: 0,
             finished: Vec::with_capacity(slots),
             idle_since: None,
             said: None,
@@ -287,8 +293,15 @@ impl Rdma {
                 self.peer_ended();
                 Outcome::ENDED
             }
-            status::SUCCESS if receives => Outcome::ok(completion.bytes),
-            status::SUCCESS => Outcome::ok(self.pieces[slot as usize].len),
+            status::SUCCESS if receives => {
+                self.moved = self.moved.wrapping_add(1);
+                Outcome::ok(completion.bytes)
+            }
+            code if code == status::SUCCESS || self.arrived > 0 => {
+                self.moved = self.moved.wrapping_add(1);
+                self.arrived = self.arrived.saturating_sub(1);
+                Outcome::ok(self.pieces[slot as usize].len)
+            }
             other => self.failed(other),
         };
         Some((slot, outcome))
@@ -299,6 +312,11 @@ impl Rdma {
     fn peer_ended(&mut self) {
         if let Some(link) = &mut self.link {
             link.ended = true;
+            if link.role == Role::Sends {
+                // The farewell can come before the acknowledgements of messages that arrived before it. Requests complete
+                // in the order in which they were posted.
+                self.arrived = arrived_of(link.farewell_count(), self.moved, self.posted);
+            }
         }
         self.over();
     }
@@ -366,7 +384,8 @@ impl Rdma {
     /// The job must stop while ops wait for the peer: tells the peer, and then closes the connection.
     #[cold]
     fn leave(&mut self, idle: u64) {
-        let said = self.link.as_mut().is_some_and(Link::say_farewell);
+        let moved = self.moved;
+        let said = self.link.as_mut().is_some_and(|link| link.say_farewell(moved));
         if !said && idle > GRACE {
             self.over();
         }
@@ -431,7 +450,7 @@ impl Rdma {
     /// Ends the connection.
     fn end(&mut self) -> Result<(), EngineError> {
         let Some(mut link) = self.link.take() else { return Ok(()) };
-        if link.close() {
+        if link.close(self.moved) {
             return Ok(());
         }
         self.buffers.leak();
