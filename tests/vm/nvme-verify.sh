@@ -6,7 +6,7 @@
 
 ng=/dev/fiord/nvme-ng
 disk=/dev/fiord/nvme
-base="--filename=$ng --ioengine=io_uring_cmd --size=4M --bs=16k --verify=pattern --verify_pattern=%o --verify_mode=compare"
+base="--filename=$ng --ioengine=io_uring_cmd --size=2M --bs=16k --verify=pattern --verify_pattern=%o --verify_mode=compare"
 
 # run NAME OPTIONS…: writes and compares all blocks.
 run() {
@@ -15,8 +15,8 @@ run() {
     # shellcheck disable=SC2086
     fiord_json "$name" --name="$name" $base "$@"
     same "$name: errors" "$(json "$name" '.jobs[0].error')" 0
-    same "$name: comparisons count as reads" "$(json "$name" '.jobs[0].read.total_ios')" 256
-    same "$name: all verified" "$(json "$name" '.jobs[0].fiord.verify.verified_bytes')" 4194304
+    same "$name: comparisons count as reads" "$(json "$name" '.jobs[0].read.total_ios')" 128
+    same "$name: all verified" "$(json "$name" '.jobs[0].fiord.verify.verified_bytes')" 2097152
 }
 
 run plain --rw=write
@@ -45,11 +45,11 @@ reads() { grep -c "nvme_cmd_read slba=[0-9]*, len=31," trace.txt || :; }
 compares() { grep -c "nvme_cmd_compare " trace.txt || :; }
 
 traced run count --rw=write --verify_only --iodepth=4
-same "Compare commands" "$(compares)" 256
+same "Compare commands" "$(compares)" 128
 same "Read commands" "$(reads)" 0
 
 # Two blocks of 512 bytes change, in different reads.
-for at in 100 5000; do
+for at in 100 3000; do
     printf 'changed' | dd of=$disk bs=1 seek=$((at * 512 + 7)) conv=notrunc,fsync 2>/dev/null
 done
 blockdev --flushbufs $disk
@@ -59,11 +59,11 @@ for how in "" "--iodepth=32" "--iodepth=8 --fixedbufs" "--iodepth=8 --hipri" "--
     fiord --name=bad $base --rw=write --verify_only --continue_on_error=verify $how --output-format=json \
         --output=bad.json >bad.out 2>bad.err || status=$?
     same "$how: errors" "$(json bad '.jobs[0].total_err')" 2
-    same "$how: reads" "$(json bad '.jobs[0].read.total_ios')" 256
-    has "$how: the place" bad.err 'verify=pattern failed on .*nvme-ng at offset (49152|2555904)'
+    same "$how: reads" "$(json bad '.jobs[0].read.total_ios')" 128
+    has "$how: the place" bad.err 'verify=pattern failed on .*nvme-ng at offset (49152|1523712)'
 done
 traced fiord --name=bad $base --rw=write --verify_only --continue_on_error=verify --output=bad.txt >/dev/null 2>&1 || :
-same "Compare commands with differences" "$(compares)" 256
+same "Compare commands with differences" "$(compares)" 128
 same "each difference is read once" "$(reads)" 2
 # Without continue_on_error, the job ends at the first one.
 refused "the first difference ends the job" "verify=pattern failed on $ng at offset 49152" --name=bad $base --rw=write --verify_only

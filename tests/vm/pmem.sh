@@ -1,4 +1,4 @@
-# ioengine=libpmem and dev-dax on persistent memory: data, system calls, counts, refusals, and rates next to a bare loop
+# ioengine=libpmem and dev-dax on persistent memory: data, system calls, counts, refusals
 # devices: pmem devdax
 # limit: 180s
 
@@ -70,23 +70,3 @@ pmem forced --filename=/tmp/plain --size=64k --rw=randwrite --pmem_force=1 --ver
 has "pmem_force says that nothing is durable" forced.json "not durable"
 dax direct --rw=write --size=64k --direct=1
 reports direct no-effect "always stores past the caches"
-
-# Rates next to a bare loop of copies, clwb and fences, in turn. fiord is built for tests here, and instructions are
-# emulated, so only the order of magnitude can be checked; `cargo xtask bench` compares optimised programs.
-pmem fill --rw=write --size=8m --direct=1
-rate_of() { gojq '[.jobs[0] | (.read.iops, .write.iops) | numbers] | add' "$1"; }
-compare() {
-    what=$1 bare=$2
-    shift 2
-    for round in 1 2 3; do
-        bare_loop pmem $FILE size=8388608 bs=4096 map_sync=1 ms=300 $bare >bare.json
-        pmem rate --size=8m --time_based --runtime=300ms "$@"
-        echo "$(rate_of rate.json) $(rate_of bare.json)"
-    done >rates
-    ratio=$(awk '{ fiord += $1; bare += $2 } END { printf "%.2f", fiord / bare }' rates)
-    say "$what: $ratio of the bare loop; I/Os per second of both: $(tr '\n' ';' <rates)"
-    within "$what" "$ratio" 0.02 1.5
-}
-compare "4 KiB random reads" "" --rw=randread
-compare "4 KiB random writes with clwb and a fence each" write=1 --rw=randwrite --sync=1
-compare "4 KiB random writes past the caches with a fence each" "write=1 direct=1" --rw=randwrite --sync=1 --direct=1

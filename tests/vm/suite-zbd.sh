@@ -1,10 +1,10 @@
 # The suites for zoned devices: their runs, their tables, their refusals, and that they resume where they stopped
-# devices: zns nullzoned brd
+# devices: zns nullzoned-small brd
 # limit: 120s
 
 : "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
 
-zns=/dev/fiord/zns mixed=/dev/fiord/nullzoned
+zns=/dev/fiord/zns mixed=/dev/fiord/nullzoned-small
 short="--runtime=300ms --ramp-time=100ms"
 
 # suite NAME ARGUMENTS…: a suite with its results in NAME.json and NAME.dir.
@@ -49,8 +49,8 @@ has "the table" table '^jobs +bs +IOPS +BW +mean +p50 +p99 +p99.9 +CPU$'
 # Passes over a device with conventional zones: every sequential zone is full afterwards.
 suite write zbd/write $mixed --set pass=1,2 --set bs=128k
 same "rows" "$(json write '.rows | length')" 2
-same "full zones" "$(zones_in $mixed fu)" 56
-same "every byte of them" "$(json write '.rows[1].file' | xargs -I{} gojq '.jobs[0].write.io_bytes' write.dir/{})" 117440512
+same "full zones" "$(zones_in $mixed fu)" 28
+same "every byte of them" "$(json write '.rows[1].file' | xargs -I{} gojq '.jobs[0].write.io_bytes' write.dir/{})" 29360128
 
 # Reads after a preparation, which is not repeated for the remaining points.
 suite randread zbd/randread $mixed --set iodepth=1,8 --set bs=4k $short
