@@ -71,23 +71,23 @@ fn of_course(courses: &[Samples], job: &JobPlan, dir: Dir) -> Option<Bytes> {
 }
 
 /// Returns what each job reads: what it read, if the samples of the run say that, otherwise what it is to read.
-pub(crate) fn reads<'p>(plan: &'p Plan, courses: &'p [Samples]) -> Reaches<'p> {
+pub(crate) fn reads<'p>(plan: &'p Plan, courses: &'p [Samples]) -> JobReaches<'p> {
     let read = |job: &JobPlan| of_course(courses, job, Dir::Read);
-    Reaches::new(plan, Dir::Read, move |job| read(job).or_else(|| planned(job, Dir::Read)))
+    JobReaches::new(plan, Dir::Read, move |job| read(job).or_else(|| planned(job, Dir::Read)))
 }
 
 /// Returns how much a job moves; `None`: all of its range.
 type Amount<'p> = Box<dyn Fn(&JobPlan) -> Option<Bytes> + 'p>;
 
-/// The [`Reach`] of each job in one direction. The files of a job are added up once, however many of them are asked for.
-pub(crate) struct Reaches<'p> {
+/// The [`JobReach`] of each job in one direction. The files of a job are added up once, however many of them are asked for.
+pub(crate) struct JobReaches<'p> {
     plan: &'p Plan,
     dir: Dir,
     amount: Amount<'p>,
-    jobs: Vec<OnceCell<Reach<'p>>>,
+    jobs: Vec<OnceCell<JobReach<'p>>>,
 }
 
-impl<'p> Reaches<'p> {
+impl<'p> JobReaches<'p> {
     /// `amount` returns how much a job moves (`None`: all of its range).
     pub(crate) fn new(
         plan: &'p Plan,
@@ -95,15 +95,15 @@ impl<'p> Reaches<'p> {
         amount: impl Fn(&JobPlan) -> Option<Bytes> + 'p,
     ) -> Self {
         let jobs = plan.jobs.iter().map(|_| OnceCell::new()).collect();
-        Reaches { plan, dir, amount: Box::new(amount), jobs }
+        JobReaches { plan, dir, amount: Box::new(amount), jobs }
     }
 
     /// Returns how far a job of the plan reaches.
-    pub(crate) fn of(&self, job: &JobPlan) -> &Reach<'p> {
+    pub(crate) fn of(&self, job: &JobPlan) -> &JobReach<'p> {
         let index = job.identity.index.get();
         self.jobs[index].get_or_init(|| {
             let job = &self.plan.jobs[index];
-            Reach::new(job, self.dir, (self.amount)(job))
+            JobReach::new(job, self.dir, (self.amount)(job))
         })
     }
 
@@ -114,7 +114,7 @@ impl<'p> Reaches<'p> {
 }
 
 /// What a job touches of its files if it moves an amount of bytes in one direction.
-pub(crate) struct Reach<'p> {
+pub(crate) struct JobReach<'p> {
     job: &'p JobPlan,
     dir: Dir,
     amount: Option<Bytes>,
@@ -124,10 +124,10 @@ pub(crate) struct Reach<'p> {
     before: OnceCell<HashMap<&'p Path, Bytes>>,
 }
 
-impl<'p> Reach<'p> {
+impl<'p> JobReach<'p> {
     /// `amount`: how much the job moves in this direction (`None`: enough for all of its range).
     pub(crate) fn new(job: &'p JobPlan, dir: Dir, amount: Option<Bytes>) -> Self {
-        Reach { job, dir, amount, region: OnceCell::new(), before: OnceCell::new() }
+        JobReach { job, dir, amount, region: OnceCell::new(), before: OnceCell::new() }
     }
 
     /// Returns how much the job moves; `None`: all of its range.
@@ -208,7 +208,7 @@ mod tests {
     fn first(line: &str, dir: Dir) -> Option<(u64, u64, Spread)> {
         let (plan, _) = plan(&format!("--name=a --filename=f --bs=4k {line}"));
         let job = &plan.jobs[0];
-        let found = Reach::new(job, dir, planned(job, dir)).touched(&job.target.files[0])?;
+        let found = JobReach::new(job, dir, planned(job, dir)).touched(&job.target.files[0])?;
         Some((found.from.as_kib(), found.to.as_kib(), found.spread))
     }
 
@@ -241,7 +241,7 @@ mod tests {
             let (plan, _) = plan(&format!("{line} {more}"));
             let job = &plan.jobs[0];
             let files = job.target.files.iter();
-            let reach = Reach::new(job, Dir::Write, planned(job, Dir::Write));
+            let reach = JobReach::new(job, Dir::Write, planned(job, Dir::Write));
             let kib = |touched: Touched| (touched.to - touched.from).as_kib();
             files.map(|file| reach.touched(file).map(kib)).collect::<Vec<_>>()
         };

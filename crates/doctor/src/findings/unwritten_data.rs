@@ -10,7 +10,7 @@ use crate::evidence::amount::SaidNumbers;
 use crate::evidence::fill::{PAGE, fill};
 use crate::evidence::places::users;
 use crate::evidence::timing::may_follow;
-use crate::evidence::touched::{Reach, Reaches, Spread, Touched, extent, planned, reads};
+use crate::evidence::touched::{JobReach, JobReaches, Spread, Touched, extent, planned, reads};
 use crate::machine::{FileState, Machine, WrittenData};
 
 /// A smaller share of unwritten data makes no visible difference.
@@ -55,7 +55,7 @@ pub(crate) const CHECK: Check = Check {
 
 fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
     let files = &known.machine.files;
-    let ahead = Reaches::new(known.plan, Dir::Read, |job| planned(job, Dir::Read));
+    let ahead = JobReaches::new(known.plan, Dir::Read, |job| planned(job, Dir::Read));
     let mut read = false;
     for (state, jobs) in readers(known.plan, known.machine) {
         read = true;
@@ -70,7 +70,7 @@ fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
 
 /// Replaces the findings about what jobs may read by those about what they read.
 fn after(known: &After<'_>, findings: &mut CollectedFindings) {
-    let ahead = Reaches::new(known.plan, Dir::Read, |job| planned(job, Dir::Read));
+    let ahead = JobReaches::new(known.plan, Dir::Read, |job| planned(job, Dir::Read));
     let did = reads(known.plan, &known.report.extras.courses);
     for (state, jobs) in readers(known.plan, known.before) {
         let Some(Ok(data)) = &state.data else { continue };
@@ -109,7 +109,7 @@ fn only_written(job: &JobPlan) -> bool {
 fn worst(
     file: (&FileState, &WrittenData),
     jobs: &[Reader<'_>],
-    reaches: &Reaches<'_>,
+    reaches: &JobReaches<'_>,
 ) -> Option<FindingBuilder> {
     let mut worst: Option<(f64, FindingBuilder)> = None;
     for (job, written) in jobs {
@@ -126,7 +126,7 @@ fn worst(
 fn finding(
     job: &JobPlan,
     (state, data): (&FileState, &WrittenData),
-    reach: &Reach<'_>,
+    reach: &JobReach<'_>,
     written: bool,
 ) -> Option<(f64, FindingBuilder)> {
     let file = job.target.files.iter().find(|file| file.path == state.path)?;

@@ -201,7 +201,7 @@ impl HostsConductor {
             );
             return self.lost(host, why);
         }
-        // A host that has failed may send results, but not for ever.
+        // A host that has failed has a limited time for its results.
         let failed = state.outcome.failure.is_some();
         if failed && state.ordered.is_some_and(|since| self.lasts(since, HANG_LIMIT)) {
             return self.abandon(host);

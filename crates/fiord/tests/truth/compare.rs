@@ -16,7 +16,8 @@ const SAMPLE: u64 = 6;
 fn side(place: &Place, dice: &mut Dice, name: &str, (job, runs): (&str, usize)) -> Vec<EntryTruth> {
     let latency = dice.of(&["lognormal:90us:0.4", "exponential:300us", "uniform:10us:2ms"]);
     let one = |run: usize| {
-        let seed = 1 + dice.below(1000);
+        // Runs with equal results count once.
+        let seed = 1000 * run as u64 + 1 + dice.below(1000);
         let line = format!(
             "--output-format=json --output={name}{run}.json --findings=off --name=j --ioengine=sim \
              --sim_record={name}{run} --sim_seed={seed} --sim_latency={latency} {job}"
