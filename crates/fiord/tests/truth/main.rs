@@ -28,6 +28,7 @@ mod runs;
 mod series;
 mod terse;
 mod text;
+mod verified;
 
 /// Runs that the normal tests do.
 const SAMPLE: u64 = 30;
