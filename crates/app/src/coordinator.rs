@@ -8,7 +8,9 @@
 //! | what does their report contain | [`report`], [`interim`] |
 //! | which logs of a host may become which files | [`logs`] |
 //! | which files of a host does the coordinator keep during the run | [`keeping`] |
+//! | how long may the jobs of a host run | `bound` |
 
+mod bound;
 pub mod keeping;
 pub mod logs;
 mod peers;
@@ -101,9 +103,12 @@ impl HostsRun {
                 return Ok(None);
             }
             let job = checked.order(general, progress);
+            // The jobs may be in files of the hosts.
+            let known = group.own_files.is_empty();
+            let longest = known.then(|| bound::longest(&checked.invocation.jobs)).flatten();
             let first = run.ways.len();
             match reach::hosts(&group.hosts, &general.hosts, loader) {
-                Ok(hosts) => hosts.into_iter().for_each(|host| run.add(host, &job)),
+                Ok(hosts) => hosts.into_iter().for_each(|host| run.add(host, &job, longest)),
                 Err(error) => wrong.push(*error),
             }
             let jobs = checked.invocation.jobs;
@@ -147,12 +152,13 @@ impl HostsRun {
         Ok(())
     }
 
-    fn add(&mut self, host: Reach, job: &JobOrder) {
+    fn add(&mut self, host: Reach, job: &JobOrder, longest: Option<Nanos>) {
         self.order.hosts.push(HostOrder {
             name: host.name,
             port: host.way.port(),
             job: job.clone(),
             states: Vec::new(),
+            longest,
         });
         self.ways.push(host.way);
         self.addresses.push(host.address);

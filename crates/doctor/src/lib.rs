@@ -142,13 +142,15 @@ pub fn notes(plan: &Plan, typed: Typed<'_>) -> CollectedFindings {
 /// Surveys the machine right before a run.
 #[must_use]
 pub fn survey_before(plan: &Plan) -> Machine {
-    Machine::survey_before(plan, &|job, file| touched::read_range(&[], job, file))
+    let reads = touched::reads(plan, &[]);
+    Machine::survey_before(plan, &|job, file| reads.range(job, file))
 }
 
 /// Surveys the machine after a run in which the jobs did `courses` (`Extras::courses`).
 #[must_use]
 pub fn survey_after(plan: &Plan, courses: &[Samples]) -> Machine {
-    Machine::survey_after(plan, &|job, file| touched::read_range(courses, job, file))
+    let reads = touched::reads(plan, courses);
+    Machine::survey_after(plan, &|job, file| reads.range(job, file))
 }
 
 /// Returns all findings that need no run: those of the job and of the machine.

@@ -41,11 +41,18 @@ impl EngineError {
         Self::plain("the job has another engine")
     }
 
-    /// Sets the text that says what the user can do.
+    /// Sets the text that says what the user can do. If there are too many open files, that is the cause whatever the
+    /// engine tried to do.
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        let files = self.errno.and_then(too_many_files);
+        self.help = Some(files.map_or_else(|| help.into(), str::to_owned));
         self
     }
+}
+
+/// What to do if an errno says that there are too many open files.
+pub(crate) fn too_many_files(errno: Errno) -> Option<&'static str> {
+    matches!(errno, Errno::EMFILE | Errno::ENFILE).then(|| advice("", errno)).flatten()
 }
 
 /// Why something failed, and what the user can do about it. Its text has both.

@@ -103,7 +103,7 @@ fn work(
     let job = &run.plan.jobs[index];
     let debug = run.debug.as_ref();
     let shortened = layout::shortened(job);
-    let job = shortened.as_ref().unwrap_or(job);
+    let job = shortened.as_deref().unwrap_or(job);
     let mut files =
         FileSet::new(job).locked_by(&run.locks).zoned_by(&run.zones).simulated_by(&run.simulated);
     let bad_block = {

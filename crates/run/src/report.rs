@@ -56,7 +56,7 @@ pub(crate) fn data(
 ) -> JobData {
     let mut data = blank(context, index, facts);
     if let Some(worker) = worker {
-        data.recorder = worker.recorder.clone();
+        data.recorder.clone_from(&worker.recorder);
         data.samples.clone_from(&worker.samples);
         data.windows.clone_from(&worker.windows);
         data.shares = worker.shares;

@@ -15,6 +15,8 @@ pub const SUBS: usize = 1 << SUB_BITS;
 pub const GROUPS: usize = 44;
 /// Buckets of fio's histogram: the first ones.
 const FIO_BUCKETS: usize = SUBS * 29;
+/// Buckets of latencies below 16.8 ms (2^24 ns).
+const RESERVED: usize = SUBS * 19;
 /// Total number of buckets.
 pub const BUCKETS: usize = SUBS * GROUPS;
 
@@ -124,12 +126,20 @@ impl Splits {
     }
 }
 
-/// A histogram of latencies. It allocates its memory (22 KiB) at the first value, so an unused histogram needs
-/// only three words. It is serialized as the text of a block of counts ([`fiord_formats::block`]).
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+/// A histogram of latencies. It allocates its memory at the first value (10 KiB) and at the first one above 16 ms (22 KiB),
+/// so an unused histogram needs only three words. A copy holds only the buckets up to the last value, because a run with thousands of jobs keeps
+/// their histograms until its end. It is serialized as the text of a block of counts ([`fiord_formats::block`]).
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Histogram {
+    /// All buckets, or those up to the last value.
     buckets: Vec<u64>,
+}
+
+impl Clone for Histogram {
+    fn clone(&self) -> Self {
+        Histogram { buckets: self.used().to_vec() }
+    }
 }
 
 impl Histogram {
@@ -138,11 +148,21 @@ impl Histogram {
     pub const fn new() -> Self {
         Histogram { buckets: Vec::new() }
     }
-    /// Allocates the memory now, so that no later call does.
+    /// Allocates the memory of latencies below 16 ms now, so that only a longer one allocates memory, once.
     pub fn reserve(&mut self) {
         if self.buckets.is_empty() {
-            self.buckets = vec![0; BUCKETS];
+            self.buckets = vec![0; RESERVED];
         }
+    }
+    /// Frees the memory of the buckets after the last value.
+    pub fn shrink(&mut self) {
+        self.buckets.truncate(self.used().len());
+        self.buckets.shrink_to_fit();
+    }
+    /// The buckets up to the last one that is not empty.
+    fn used(&self) -> &[u64] {
+        let last = self.buckets.iter().rposition(|n| *n > 0);
+        &self.buckets[..last.map_or(0, |last| last + 1)]
     }
     /// Counts one value.
     #[inline]
@@ -180,16 +200,17 @@ impl Histogram {
     #[cold]
     #[inline(never)]
     fn record_outside(&mut self, bucket: usize, n: u64) {
-        self.reserve();
+        let least = if bucket < RESERVED { RESERVED } else { BUCKETS };
+        self.buckets.resize(least, 0);
         self.buckets[bucket.min(BUCKETS - 1)] += n;
     }
     /// Adds the counts of another histogram. The result is exact.
     pub fn merge(&mut self, other: &Histogram) {
-        if other.buckets.is_empty() {
-            return;
+        let theirs = other.used();
+        if self.buckets.len() < theirs.len() {
+            self.buckets.resize(theirs.len(), 0);
         }
-        self.reserve();
-        for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
+        for (mine, theirs) in self.buckets.iter_mut().zip(theirs) {
             *mine = mine.saturating_add(*theirs);
         }
     }
@@ -197,11 +218,12 @@ impl Histogram {
     /// between, all values.
     #[must_use]
     pub fn since(&self, earlier: &Histogram) -> Histogram {
-        let pairs = self.buckets.iter().zip(&earlier.buckets);
+        let (now, then) = (self.used(), earlier.used());
+        let before = then.iter().copied().chain(std::iter::repeat(0));
         let difference: Option<Vec<u64>> =
-            pairs.map(|(now, then)| now.checked_sub(*then)).collect();
+            now.iter().zip(before).map(|(now, then)| now.checked_sub(then)).collect();
         match difference {
-            Some(buckets) if !earlier.buckets.is_empty() => Histogram { buckets },
+            Some(buckets) if then.len() <= now.len() => Histogram { buckets },
             _ => self.clone(),
         }
     }
@@ -219,10 +241,10 @@ impl Histogram {
     pub fn is_empty(&self) -> bool {
         self.buckets.iter().all(|n| *n == 0)
     }
-    /// The counts by bucket index; empty if nothing was ever recorded.
+    /// The counts by bucket index, up to the last value.
     #[must_use]
     pub fn counts(&self) -> &[u64] {
-        &self.buckets
+        self.used()
     }
     /// Latency and count of every non-empty bucket, ascending.
     #[must_use]
@@ -233,7 +255,7 @@ impl Histogram {
     /// The bucket of the largest value: its smallest value, and its largest one. `None` if nothing was recorded.
     #[must_use]
     pub fn last_bucket(&self) -> Option<(Nanos, Nanos)> {
-        let last = self.buckets.iter().rposition(|n| *n > 0)?;
+        let last = self.used().len().checked_sub(1)?;
         let end = if last + 1 < BUCKETS { start_of(last + 1) - 1 } else { u64::MAX };
         Some((Nanos(start_of(last)), Nanos(end)))
     }
@@ -265,7 +287,7 @@ impl Histogram {
 /// Histograms are equal if their counts are, whether or not the memory of an empty one is allocated.
 impl PartialEq for Histogram {
     fn eq(&self, other: &Histogram) -> bool {
-        self.buckets == other.buckets || self.is_empty() && other.is_empty()
+        self.used() == other.used()
     }
 }
 
@@ -277,9 +299,9 @@ impl From<Histogram> for String {
             true => String::new(),
             false => {
                 // Longer latencies than fio's are rare. Earlier versions read a text without them.
-                let last = histogram.buckets.iter().rposition(|n| *n > 0).unwrap_or(0);
-                let written = (last + 1).max(FIO_BUCKETS).min(histogram.buckets.len());
-                block::counts_to_text(&histogram.buckets[..written])
+                let mut written = histogram.used().to_vec();
+                written.resize(written.len().max(FIO_BUCKETS), 0);
+                block::counts_to_text(&written)
             }
         }
     }
@@ -291,9 +313,7 @@ impl TryFrom<String> for Histogram {
         if text.is_empty() {
             return Ok(Histogram::new());
         }
-        let mut buckets = block::counts_from_text(&text, BUCKETS)?;
-        buckets.resize(BUCKETS, 0);
-        Ok(Histogram { buckets })
+        Ok(Histogram { buckets: block::counts_from_text(&text, BUCKETS)? })
     }
 }
 

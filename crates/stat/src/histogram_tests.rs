@@ -160,6 +160,28 @@ fn the_difference_of_two_states_is_what_was_recorded_between_them() {
 }
 
 #[test]
+fn a_copy_takes_the_memory_of_its_buckets_and_counts_on() {
+    let (full, _) = filled(&[5, 900]);
+    let mut copy = full.clone();
+    assert_eq!((full.buckets.len(), copy.buckets.len()), (RESERVED, bucket_of(900) + 1));
+    assert_eq!(copy, full);
+    assert_eq!(full.since(&copy), Histogram::new());
+    assert_eq!(bucket_of(1 << 24), RESERVED);
+    copy.record(Nanos((1 << 24) - 1));
+    copy.record(Nanos::MAX);
+    assert_eq!(copy.bins().len(), 4);
+    assert_eq!(full.since(&copy), full, "the copy has values that the histogram has not");
+    assert_eq!(copy.since(&full).count(), 2);
+    let mut shrunk = copy.clone();
+    shrunk.clear();
+    shrunk.shrink();
+    assert_eq!((shrunk.buckets.capacity(), &shrunk), (0, &Histogram::new()));
+    shrunk.merge(&full);
+    assert_eq!(shrunk, full);
+    assert_eq!(Histogram::try_from(String::from(full.clone())).unwrap(), full);
+}
+
+#[test]
 fn latencies_of_hours_have_percentiles_between_the_smallest_and_the_largest() {
     for seconds in [17, 18, 20, 60, 3600, 86_400] {
         let mut histogram = Histogram::new();

@@ -421,10 +421,12 @@ impl Recorder {
         let has = |d: &DirRecorder| !d.clat_hist.is_empty() || !d.lat_hist.is_empty();
         kept == 0 && self.dirs.values().any(has)
     }
-    /// Ends recording: merges priorities that are listed twice, and fills in total latencies that equal the
-    /// completion latencies. May be called more than once.
+    /// Ends recording: merges priorities that are listed twice, fills in total latencies that equal the
+    /// completion latencies, and frees memory that no value needs. May be called more than once.
     pub fn finish(&mut self) {
         for d in self.dirs.values_mut() {
+            let histograms = [&mut d.slat_hist, &mut d.clat_hist, &mut d.lat_hist];
+            histograms.into_iter().for_each(Histogram::shrink);
             // A single I/O may have the same priority as the job.
             let listed = std::mem::take(&mut d.priorities);
             priority::merge(&mut d.priorities, &listed);

@@ -5,7 +5,7 @@ use fiord_types::{Bytes, Dir};
 
 use crate::check::After;
 use crate::evidence::amount::percent;
-use crate::evidence::touched::{Touched, moved, planned, touched};
+use crate::evidence::touched::{JobReach, Touched, moved, planned};
 use crate::machine::FileState;
 
 /// Share of a file that does not matter.
@@ -15,11 +15,10 @@ const FEW: f64 = 0.01;
 /// they go to space that was not written before.
 pub(crate) fn allocation(known: &After<'_>, job: &JobPlan) -> Option<(String, String)> {
     let amount = moved(known, job, Dir::Write).or_else(|| planned(job, Dir::Write));
+    let reach = JobReach::new(job, Dir::Write, amount);
     let files = job.target.files.iter().filter(|file| file.kind == FileKind::Regular);
-    let written = files.filter_map(|file| {
-        let touched = touched(job, file, Dir::Write, amount)?;
-        Some((known.before.file(&file.path)?, touched))
-    });
+    let written =
+        files.filter_map(|file| Some((known.before.file(&file.path)?, reach.touched(file)?)));
     let missing = |state: &FileState, Touched { from, to, .. }: Touched| match &state.data {
         Some(Ok(data)) => {
             let (from, to) = (from.max(data.from), to.min(data.to));

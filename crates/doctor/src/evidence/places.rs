@@ -13,7 +13,7 @@ use foldhash::fast::FixedState;
 use crate::check::FindingBuilder;
 use crate::evidence::amount::SaidNumbers;
 use crate::evidence::setting::set;
-use crate::evidence::touched::{self, Spread, Touched, touched};
+use crate::evidence::touched::{self, JobReach, Spread, Touched};
 use crate::evidence::typed::typed;
 
 /// Jobs that touch the same bytes of a file, each of them all bytes from `from` to `to`.
@@ -61,10 +61,9 @@ pub(crate) fn overlaps<'a>(
     let mut users: HashMap<&OsStr, Vec<RangeUser<'_>>> = HashMap::new();
     for job in plan.jobs.iter().filter(|job| job.load.mix.has(dir) && wanted(job)) {
         let real = |kind| matches!(kind, FileKind::Regular | FileKind::Block);
-        let amount = amount(job);
+        let reach = JobReach::new(job, dir, amount(job));
         for file in job.target.files.iter().filter(|file| real(file.kind)) {
-            let touched = touched(job, file, dir, amount);
-            if let Some(Touched { from, to, spread: Spread::Whole }) = touched {
+            if let Some(Touched { from, to, spread: Spread::Whole }) = reach.touched(file) {
                 users.entry(file.path.as_os_str()).or_default().push((from, to, job));
             }
         }

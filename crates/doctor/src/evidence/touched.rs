@@ -1,10 +1,12 @@
 //! Which bytes of its files a job touches: not the range that it may use, but what its budget, its order and the I/Os
 //! that it made leave of that range.
 
+use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 
-use fiord_plan::{Distribution, FilePlan, FileService, JobPlan, Mix, Step};
+use fiord_plan::{Distribution, FilePlan, FileService, JobPlan, Mix, Plan, Step};
 use fiord_stat::claim::{ClaimedCoverage, ClaimedExtent};
 use fiord_stat::samples::Samples;
 use fiord_types::{Bytes, Dir};
@@ -68,75 +70,132 @@ fn of_course(courses: &[Samples], job: &JobPlan, dir: Dir) -> Option<Bytes> {
     Some(course.dir(dir).iter().map(|window| window.bytes()).sum())
 }
 
-/// Returns the bytes of a file that a job reads: what it read, if the samples of the run say that, otherwise what it is
-/// to read.
-pub(crate) fn read_range(
-    courses: &[Samples],
-    job: &JobPlan,
-    file: &FilePlan,
-) -> Option<Range<Bytes>> {
-    let amount = of_course(courses, job, Dir::Read).or_else(|| planned(job, Dir::Read));
-    touched(job, file, Dir::Read, amount).map(|touched| touched.from..touched.to)
+/// Returns what each job reads: what it read, if the samples of the run say that, otherwise what it is to read.
+pub(crate) fn reads<'p>(plan: &'p Plan, courses: &'p [Samples]) -> JobReaches<'p> {
+    let read = |job: &JobPlan| of_course(courses, job, Dir::Read);
+    JobReaches::new(plan, Dir::Read, move |job| read(job).or_else(|| planned(job, Dir::Read)))
 }
 
-/// The most files of a job whose sizes are added up to find out which bytes it touches.
-const MAX_SUMMED_FILES: usize = 1000;
+/// Returns how much a job moves; `None`: all of its range.
+type Amount<'p> = Box<dyn Fn(&JobPlan) -> Option<Bytes> + 'p>;
 
-/// Returns what a job touches of one of its files if it moves `amount` in this direction (`None`: enough for all of
-/// it). `None`: nothing.
-pub(crate) fn touched(
-    job: &JobPlan,
-    file: &FilePlan,
+/// The [`JobReach`] of each job in one direction. The files of a job are added up once, however many of them are asked for.
+pub(crate) struct JobReaches<'p> {
+    plan: &'p Plan,
+    dir: Dir,
+    amount: Amount<'p>,
+    jobs: Vec<OnceCell<JobReach<'p>>>,
+}
+
+impl<'p> JobReaches<'p> {
+    /// `amount` returns how much a job moves (`None`: all of its range).
+    pub(crate) fn new(
+        plan: &'p Plan,
+        dir: Dir,
+        amount: impl Fn(&JobPlan) -> Option<Bytes> + 'p,
+    ) -> Self {
+        let jobs = plan.jobs.iter().map(|_| OnceCell::new()).collect();
+        JobReaches { plan, dir, amount: Box::new(amount), jobs }
+    }
+
+    /// Returns how far a job of the plan reaches.
+    pub(crate) fn of(&self, job: &JobPlan) -> &JobReach<'p> {
+        let index = job.identity.index.get();
+        self.jobs[index].get_or_init(|| {
+            let job = &self.plan.jobs[index];
+            JobReach::new(job, self.dir, (self.amount)(job))
+        })
+    }
+
+    /// Returns the bytes that a job touches of one of its files; `None`: nothing.
+    pub(crate) fn range(&self, job: &JobPlan, file: &FilePlan) -> Option<Range<Bytes>> {
+        self.of(job).touched(file).map(|touched| touched.from..touched.to)
+    }
+}
+
+/// What a job touches of its files if it moves an amount of bytes in one direction.
+pub(crate) struct JobReach<'p> {
+    job: &'p JobPlan,
     dir: Dir,
     amount: Option<Bytes>,
-) -> Option<Touched> {
-    if !job.load.mix.has(dir) || amount == Some(Bytes::ZERO) || file.reach() == Bytes::ZERO {
-        return None;
-    }
-    let all = |spread| Some(Touched { from: file.offset, to: file.end(), spread });
-    let load = &job.load;
-    let special = job.replay.is_some()
-        || load.strided.is_some()
-        || load.zoned.is_some()
-        || load.sprandom.is_some()
-        || matches!(load.step, Step::Skip(_));
-    // The caller asks for each file, and each answer needs the sum of all: the time grows with the square of their number.
-    let many = amount.is_some() && job.target.files.len() > MAX_SUMMED_FILES;
-    let enough = !many && amount.is_none_or(|amount| amount >= job.target.region());
-    if special || many {
-        return all(Spread::Unknown);
-    }
-    if load.random {
-        return all(match load.distribution {
-            Distribution::Even if enough && !load.no_map => Spread::Whole,
-            Distribution::Even => Spread::Even,
-            _ => Spread::Unknown,
-        });
-    }
-    if enough {
-        return all(Spread::Whole);
-    }
-    let Some(own) = share_of_file(job, file, dir, amount.unwrap_or_default()) else {
-        return all(Spread::Unknown);
-    };
-    let to = file.offset.saturating_add(own).min(file.end());
-    (own > Bytes::ZERO).then_some(Touched { from: file.offset, to, spread: Spread::Whole })
+    /// Sum of the regions of all files.
+    region: OnceCell<Bytes>,
+    /// Sum of the regions of the files before each file.
+    before: OnceCell<HashMap<&'p Path, Bytes>>,
 }
 
-/// Returns how much of an amount a sequential job moves in one of its files at least; `None` if that is unknown.
-fn share_of_file(job: &JobPlan, file: &FilePlan, dir: Dir, amount: Bytes) -> Option<Bytes> {
-    let files = &job.target.files;
-    match job.target.service {
-        _ if files.len() == 1 => Some(amount),
-        FileService::Sequential => {
-            let before = files.iter().take_while(|other| other.path != file.path);
-            Some(amount.saturating_sub(before.map(|file| file.len).sum()))
+impl<'p> JobReach<'p> {
+    /// `amount`: how much the job moves in this direction (`None`: enough for all of its range).
+    pub(crate) fn new(job: &'p JobPlan, dir: Dir, amount: Option<Bytes>) -> Self {
+        JobReach { job, dir, amount, region: OnceCell::new(), before: OnceCell::new() }
+    }
+
+    /// Returns how much the job moves; `None`: all of its range.
+    pub(crate) fn amount(&self) -> Option<Bytes> {
+        self.amount
+    }
+
+    /// Returns what the job touches of one of its files; `None`: nothing.
+    pub(crate) fn touched(&self, file: &FilePlan) -> Option<Touched> {
+        let load = &self.job.load;
+        let nothing = self.amount == Some(Bytes::ZERO) || file.reach() == Bytes::ZERO;
+        if !load.mix.has(self.dir) || nothing {
+            return None;
         }
-        FileService::RoundRobin(ios) if job.target.opens_all() => {
-            let turn = Bytes::from(job.load.blocks[dir].max()).saturating_mul(ios.into());
-            Some((amount / files.len() as u64).round_down(turn.max(Bytes(1))))
+        let all = |spread| Some(Touched { from: file.offset, to: file.end(), spread });
+        let special = self.job.replay.is_some()
+            || load.strided.is_some()
+            || load.zoned.is_some()
+            || load.sprandom.is_some()
+            || matches!(load.step, Step::Skip(_));
+        if special {
+            return all(Spread::Unknown);
         }
-        _ => None,
+        let region = || *self.region.get_or_init(|| self.job.target.region());
+        let enough = self.amount.is_none_or(|amount| amount >= region());
+        if load.random {
+            return all(match load.distribution {
+                Distribution::Even if enough && !load.no_map => Spread::Whole,
+                Distribution::Even => Spread::Even,
+                _ => Spread::Unknown,
+            });
+        }
+        if enough {
+            return all(Spread::Whole);
+        }
+        let Some(own) = self.share_of_file(file, self.amount.unwrap_or_default()) else {
+            return all(Spread::Unknown);
+        };
+        let to = file.offset.saturating_add(own).min(file.end());
+        (own > Bytes::ZERO).then_some(Touched { from: file.offset, to, spread: Spread::Whole })
+    }
+
+    /// Returns how much of an amount a sequential job moves in one of its files at least; `None` if that is unknown.
+    fn share_of_file(&self, file: &FilePlan, amount: Bytes) -> Option<Bytes> {
+        let target = &self.job.target;
+        match target.service {
+            _ if target.files.len() == 1 => Some(amount),
+            FileService::Sequential => {
+                let before = self.before.get_or_init(|| self.sums_before());
+                Some(amount.saturating_sub(*before.get(file.path.as_path())?))
+            }
+            FileService::RoundRobin(ios) if target.opens_all() => {
+                let block = Bytes::from(self.job.load.blocks[self.dir].max());
+                let turn = block.saturating_mul(ios.into());
+                Some((amount / target.files.len() as u64).round_down(turn.max(Bytes(1))))
+            }
+            _ => None,
+        }
+    }
+
+    fn sums_before(&self) -> HashMap<&'p Path, Bytes> {
+        let mut sums = HashMap::new();
+        let mut sum = Bytes::ZERO;
+        for file in &self.job.target.files {
+            sums.entry(file.path.as_path()).or_insert(sum);
+            sum = sum.saturating_add(file.len);
+        }
+        sums
     }
 }
 
@@ -149,7 +208,7 @@ mod tests {
     fn first(line: &str, dir: Dir) -> Option<(u64, u64, Spread)> {
         let (plan, _) = plan(&format!("--name=a --filename=f --bs=4k {line}"));
         let job = &plan.jobs[0];
-        let found = touched(job, &job.target.files[0], dir, planned(job, dir))?;
+        let found = JobReach::new(job, dir, planned(job, dir)).touched(&job.target.files[0])?;
         Some((found.from.as_kib(), found.to.as_kib(), found.spread))
     }
 
@@ -182,12 +241,15 @@ mod tests {
             let (plan, _) = plan(&format!("{line} {more}"));
             let job = &plan.jobs[0];
             let files = job.target.files.iter();
-            let amount = planned(job, Dir::Write);
+            let reach = JobReach::new(job, Dir::Write, planned(job, Dir::Write));
             let kib = |touched: Touched| (touched.to - touched.from).as_kib();
-            files.map(|file| touched(job, file, Dir::Write, amount).map(kib)).collect::<Vec<_>>()
+            files.map(|file| reach.touched(file).map(kib)).collect::<Vec<_>>()
         };
         assert_eq!(parts(""), [Some(256); 4]);
         assert_eq!(parts("--file_service_type=sequential"), [Some(1024), None, None, None]);
         assert_eq!(parts("--file_service_type=random"), [Some(1024); 4]);
+        // Many files do not make it unknown.
+        let many = parts("--nrfiles=4096 --size=32m --io_size=16m --file_service_type=sequential");
+        assert_eq!((many[0], many.iter().flatten().count()), (Some(8), 2048));
     }
 }

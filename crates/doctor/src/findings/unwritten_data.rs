@@ -10,7 +10,7 @@ use crate::evidence::amount::SaidNumbers;
 use crate::evidence::fill::{PAGE, fill};
 use crate::evidence::places::users;
 use crate::evidence::timing::may_follow;
-use crate::evidence::touched::{Spread, Touched, extent, moved, planned, touched};
+use crate::evidence::touched::{JobReach, JobReaches, Spread, Touched, extent, planned, reads};
 use crate::machine::{FileState, Machine, WrittenData};
 
 /// A smaller share of unwritten data makes no visible difference.
@@ -55,11 +55,12 @@ pub(crate) const CHECK: Check = Check {
 
 fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
     let files = &known.machine.files;
+    let ahead = JobReaches::new(known.plan, Dir::Read, |job| planned(job, Dir::Read));
     let mut read = false;
     for (state, jobs) in readers(known.plan, known.machine) {
         read = true;
         if let Some(data) = state.data.as_ref().and_then(|data| findings.available(&CHECK, data)) {
-            findings.report_if(worst((state, data), &jobs, &|job, dir| planned(job, dir)));
+            findings.report_if(worst((state, data), &jobs, &ahead));
         }
     }
     if let Some(unavailable) = files.left_out().filter(|_| read) {
@@ -69,11 +70,12 @@ fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
 
 /// Replaces the findings about what jobs may read by those about what they read.
 fn after(known: &After<'_>, findings: &mut CollectedFindings) {
+    let ahead = JobReaches::new(known.plan, Dir::Read, |job| planned(job, Dir::Read));
+    let did = reads(known.plan, &known.report.extras.courses);
     for (state, jobs) in readers(known.plan, known.before) {
         let Some(Ok(data)) = &state.data else { continue };
-        let did = |job: &JobPlan, dir| moved(known, job, dir).or_else(|| planned(job, dir));
         let now = worst((state, data), &jobs, &did);
-        let ahead = worst((state, data), &jobs, &|job, dir| planned(job, dir));
+        let ahead = worst((state, data), &jobs, &ahead);
         findings.replace(Vec::from_iter(ahead), Vec::from_iter(now));
     }
 }
@@ -103,16 +105,15 @@ fn only_written(job: &JobPlan) -> bool {
     job.load.zoned.is_some_and(|zoned| !zoned.read_beyond)
 }
 
-/// Returns the finding about the job that reads the largest share of unwritten data. `amount` returns how much a job
-/// moves (`None`: all of its range).
+/// Returns the finding about the job that reads the largest share of unwritten data. `reaches`: what the jobs read.
 fn worst(
     file: (&FileState, &WrittenData),
     jobs: &[Reader<'_>],
-    amount: &dyn Fn(&JobPlan, Dir) -> Option<Bytes>,
+    reaches: &JobReaches<'_>,
 ) -> Option<FindingBuilder> {
     let mut worst: Option<(f64, FindingBuilder)> = None;
     for (job, written) in jobs {
-        let found = finding(job, file, amount(job, Dir::Read), *written);
+        let found = finding(job, file, reaches.of(job), *written);
         if let Some(found) = found.filter(|found| worst.as_ref().is_none_or(|w| found.0 > w.0)) {
             worst = Some(found);
         }
@@ -125,11 +126,11 @@ fn worst(
 fn finding(
     job: &JobPlan,
     (state, data): (&FileState, &WrittenData),
-    amount: Option<Bytes>,
+    reach: &JobReach<'_>,
     written: bool,
 ) -> Option<(f64, FindingBuilder)> {
     let file = job.target.files.iter().find(|file| file.path == state.path)?;
-    let Touched { from, to: all, spread } = touched(job, file, Dir::Read, amount)?;
+    let Touched { from, to: all, spread } = reach.touched(file)?;
     // The run lays out the space behind the end of the file, and so writes it.
     let to = state.facts.as_ref().map_or(all, |facts| facts.size.min(all));
     let range = to.saturating_sub(from);
@@ -140,7 +141,7 @@ fn finding(
         return None;
     }
     let block = Bytes::from(job.load.blocks[Dir::Read].max()).max(Bytes(1));
-    let reads = amount.map_or(u64::MAX, |amount| amount / block);
+    let reads = reach.amount().map_or(u64::MAX, |amount| amount / block);
     // A few random reads may all find data.
     if spread == Spread::Even && (1.0 - share).powf(reads as f64) > CHANCE {
         return None;
@@ -158,7 +159,7 @@ fn finding(
     let mut said = SaidNumbers::default();
     let what = format!("{} of {of} was never written", said.percent("share", share));
     // The job may also read what the run lays out.
-    let reach = if spread == Spread::Whole { to } else { all };
+    let end = if spread == Spread::Whole { to } else { all };
     let finding = CHECK
         .for_job(job, what)
         .evidence(format!(
@@ -167,7 +168,7 @@ fn finding(
             said.bytes("range", range)
         ))
         .numbers(said)
-        .extent(extent(&state.path, from..reach, Dir::Read, spread))
+        .extent(extent(&state.path, from..end, Dir::Read, spread))
         .remedy(fill(&state.path, from..to, held > Bytes::ZERO || spills))
         .option(FILENAME);
     let few = spread == Spread::Even && reads < DRAWN;

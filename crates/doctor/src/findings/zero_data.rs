@@ -10,7 +10,7 @@ use fiord_types::{Bytes, Dir};
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::SaidNumbers;
 use crate::evidence::fill::{fill, fill_zones};
-use crate::evidence::touched::{Spread, extent as extent_of, moved, planned, touched};
+use crate::evidence::touched::{Spread, extent as extent_of, reads};
 use crate::machine::SampledBlocks;
 
 /// The definition.
@@ -44,6 +44,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     let after = known.after.samples.iter().map(|sample| (sample, "read again after the run"));
     let samples: Vec<(&SampledBlocks, &str)> = before.chain(after).collect();
     let entries = known.entries();
+    let reads = reads(known.plan, &known.report.extras.courses);
     if let Some(unavailable) = known.after.files.left_out().filter(|_| !samples.is_empty()) {
         findings.unavailable(&CHECK, unavailable);
     }
@@ -52,10 +53,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
         let Some(job) = job.filter(|job| did_read(&entries, job)) else { continue };
         let file = job.target.files.iter().find(|file| file.path == sample.path);
         let Some(&(looked, zero)) = findings.available(&CHECK, &sample.zeros) else { continue };
-        let amount = moved(known, job, Dir::Read).or_else(|| planned(job, Dir::Read));
-        let Some(read) = file.and_then(|file| touched(job, file, Dir::Read, amount)) else {
-            continue;
-        };
+        let Some(read) = file.and_then(|file| reads.of(job).touched(file)) else { continue };
         // Before the run, it is not known how much of its range a job will read.
         let more = sample.range.start < read.from || sample.range.end > read.to;
         // The job may have read other parts of the range than the samples.

@@ -10,7 +10,7 @@ use fiord_types::Errno;
 use super::failure::RequestFailure;
 use crate::EngineError;
 use crate::endpoint::LOOK;
-use crate::error::FailureCause;
+use crate::error::{FailureCause, too_many_files};
 
 /// A server and its addresses.
 pub(super) struct Server {
@@ -92,7 +92,8 @@ impl Server {
         let address = self.addresses.get(candidate).map(ToString::to_string);
         let address = address.filter(|address| *address != self.named.host);
         let to = address.map_or_else(String::new, |address| format!(" to {address}"));
-        let help = "To fix: check that the server runs, and `http_host` with its port";
+        let help = too_many_files(errno)
+            .unwrap_or("To fix: check that the server runs, and `http_host` with its port");
         let why = FailureCause::from(format!("cannot connect{to}: {errno}")).help(help);
         RequestFailure::new(errno, why).passing()
     }

@@ -119,13 +119,6 @@ fn setup_error(errno: Errno, options: &IoUringPlan) -> EngineError {
         Errno::ENOMEM => "To fix: raise `ulimit -l` (rings count as locked memory before Linux 5.12), or \
                          lower iodepth"
             .into(),
-        Errno::EMFILE => {
-            "each job has a descriptor of its own for its ring. To fix: raise the nofile limit (ulimit -n)"
-                .into()
-        }
-        Errno::ENFILE => {
-            "too many open files in the whole system. To fix: raise fs.file-max (sysctl)".into()
-        }
         Errno::EINVAL if options.sqpoll_cpu.is_some() => {
             "To fix: set sqthread_poll_cpu to a CPU that is online and allowed, together with \
              sqthread_poll=1"

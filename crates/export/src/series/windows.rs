@@ -2,7 +2,7 @@
 //! because the times of snapshots say nothing about such a clock; those of a finished run come from its report.
 
 use fiord_stat::progress::{JobPhase, RunKind};
-use fiord_stat::samples::{SampleLatencies, Samples, WindowSample};
+use fiord_stat::samples::{Samples, WindowSample};
 use fiord_types::{Dir, JobIndex, Nanos, PerDir};
 
 use super::{RowLatencies, SERIES_PERCENTILES, SeriesRow, largest};
@@ -53,7 +53,7 @@ pub(super) fn rows<'a>(
             bytes: sum.bytes(),
             // The largest latency is that of the measured part.
             latencies: latencies(
-                sum.latencies(),
+                &sum,
                 Some(job.largest[dir]).filter(|_| from >= samples.measured()),
             ),
         });
@@ -73,30 +73,20 @@ fn phase(job: &SampledJob<'_>, to: Nanos) -> JobPhase {
     }
 }
 
-fn latencies(of: &SampleLatencies, known: Option<Nanos>) -> RowLatencies {
+fn latencies(sample: &WindowSample, known: Option<Nanos>) -> RowLatencies {
+    let of = sample.latencies();
     let percentiles = SERIES_PERCENTILES.iter().filter_map(|percent| of.percentile(*percent));
     let mut percentiles: Vec<Nanos> = percentiles.collect();
     if let (Some(last), Some(bucket)) = (percentiles.last_mut(), of.buckets().last()) {
         *last = largest((bucket.from(), bucket.to().saturating_sub(Nanos(1))), known);
     }
-    let mean = mean(of);
+    let mean = sample.mean();
     RowLatencies { mean, percentiles, in_flight: mean }
-}
-
-/// The mean, with each latency in the middle of its bucket.
-fn mean(of: &SampleLatencies) -> Option<f64> {
-    let (mut n, mut sum) = (0u64, 0.0);
-    for bucket in of.buckets() {
-        let middle = (bucket.from().as_f64() + bucket.to().as_f64()) / 2.0;
-        n += bucket.count();
-        sum += middle * bucket.count() as f64;
-    }
-    (n > 0).then(|| sum / n as f64)
 }
 
 #[cfg(test)]
 mod tests {
-    use fiord_stat::samples::MIN_WINDOW;
+    use fiord_stat::samples::{MIN_WINDOW, SampleLatencies};
     use fiord_types::Bytes;
 
     use super::*;

@@ -79,6 +79,7 @@ impl HostsConductor {
 
     fn stop_host(&mut self, host: HostIndex, why: String, signal: Option<i32>) {
         self.hosts[host].stopped.get_or_insert(self.now);
+        self.hosts[host].ordered.get_or_insert(self.now);
         self.send(host, &ToHost::Stop { why, signal });
     }
 
@@ -164,6 +165,7 @@ impl HostsConductor {
             }
         }
         self.look_for_hangs();
+        self.look_for_overdue();
         self.look_for_hung_preparations();
     }
 
@@ -198,6 +200,11 @@ impl HostsConductor {
                 "its agent has sent nothing but heartbeats for {limit} s. To fix: look whether the program hangs on that host"
             );
             return self.lost(host, why);
+        }
+        // A host that has failed has a limited time for its results.
+        let failed = state.outcome.failure.is_some();
+        if failed && state.ordered.is_some_and(|since| self.lasts(since, HANG_LIMIT)) {
+            return self.abandon(host);
         }
         let late = state.stopped.is_some_and(|since| self.lasts(since, STOP_LIMIT));
         if late && !state.waits_for_disk() {
@@ -245,6 +252,33 @@ impl HostsConductor {
             if state.is_awaited() && state.stopped.is_none() {
                 let why =
                     format!("its jobs did no I/O for {limit} s after all other hosts had ended");
+                self.fail(host, why.clone());
+                self.stop_host(host, why, None);
+            }
+        }
+    }
+
+    /// Stops hosts whose jobs go on long after their run time. The host itself says that they do something, so that alone is
+    /// no reason to wait for it.
+    fn look_for_overdue(&mut self) {
+        if self.stage != HostStage::Run {
+            return;
+        }
+        let ran = self.now.saturating_sub(self.stage_began);
+        for host in self.indexes() {
+            let state = &mut self.hosts[host];
+            let Some(longest) = state.longest.filter(|_| state.is_awaited()) else { continue };
+            let limit = longest.saturating_mul(2).saturating_add(HANG_LIMIT);
+            if state.stopped.is_some() || ran <= longest.saturating_add(HANG_NOTICE) {
+                continue;
+            }
+            if !std::mem::replace(&mut state.is_overdue_known, true) {
+                self.event(HostsEvent::Overdue { host, longest, limit });
+            } else if ran > limit {
+                let (limit, longest) = (limit.as_secs(), longest.as_secs());
+                let why = format!(
+                    "its jobs had not ended after {limit} s, and their run time is {longest} s at most"
+                );
                 self.fail(host, why.clone());
                 self.stop_host(host, why, None);
             }

@@ -38,6 +38,12 @@ pub(super) struct HostState {
     pub(super) heard: Nanos,
     /// When the latest message other than a heartbeat arrived.
     pub(super) reported: Nanos,
+    /// The longest time that its jobs may run; `None`: unknown.
+    pub(super) longest: Option<Nanos>,
+    /// The user knows that its jobs run for longer.
+    pub(super) is_overdue_known: bool,
+    /// When the conductor told the host to stop.
+    pub(super) ordered: Option<Nanos>,
     /// When the conductor told the host to stop, or the latest result since then.
     pub(super) stopped: Option<Nanos>,
     /// The jobs, until they are sent.
@@ -82,6 +88,9 @@ impl HostState {
             greeted: false,
             heard: now,
             reported: now,
+            longest: order.longest,
+            is_overdue_known: false,
+            ordered: None,
             stopped: None,
             job: Some(job),
             states: order.states.clone(),
@@ -126,7 +135,8 @@ impl HostState {
     /// Forgets a time in which the conductor itself did nothing.
     pub(super) fn excuse(&mut self, time: Nanos) {
         let moments = [&mut self.heard, &mut self.reported, &mut self.progressed];
-        for moment in moments.into_iter().chain(self.stopped.as_mut()).chain(self.probed.as_mut()) {
+        let others = [self.stopped.as_mut(), self.ordered.as_mut(), self.probed.as_mut()];
+        for moment in moments.into_iter().chain(others.into_iter().flatten()) {
             *moment = moment.saturating_add(time);
         }
     }

@@ -30,6 +30,8 @@ pub struct HostOrder {
     pub job: JobOrder,
     /// The verify states that its jobs may load: the file name on a run without hosts, and the contents.
     pub states: Vec<(String, Vec<u8>)>,
+    /// The longest time that its jobs may run; `None` if only the host knows when they end.
+    pub longest: Option<Nanos>,
 }
 
 /// What happens when a host is lost or cannot take part (`--on-lost`). A host that refuses the jobs always ends the run.
@@ -94,6 +96,15 @@ pub enum HostsEvent {
         /// How long it has done nothing at least.
         idle: Nanos,
         /// When the run no longer waits for it: after so much time without a sign of progress.
+        limit: Nanos,
+    },
+    /// A host reports progress of its jobs although their run time is over.
+    Overdue {
+        /// The host.
+        host: HostIndex,
+        /// The longest time that its jobs may run.
+        longest: Nanos,
+        /// When the run no longer waits for it: after so much time since the start.
         limit: Nanos,
     },
     /// A host is lost, refuses its jobs, or cannot go on.

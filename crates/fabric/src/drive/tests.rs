@@ -100,6 +100,8 @@ struct Scenario {
     trigger_at: Option<u64>,
     /// When the user wants the jobs to end, ns after the begin.
     finish_at: Option<u64>,
+    /// The longest time that the jobs of each host may run, ns.
+    longest: Option<u64>,
 }
 
 impl Scenario {
@@ -113,6 +115,7 @@ impl Scenario {
             signals: Vec::new(),
             trigger_at: None,
             finish_at: None,
+            longest: None,
         }
     }
 
@@ -121,6 +124,7 @@ impl Scenario {
         let hosts = (0..self.agents.len()).map(|rank| HostOrder {
             name: format!("n{rank}"),
             states: has_state.then(|| ("a.state".to_owned(), vec![1])).into_iter().collect(),
+            longest: self.longest.map(Nanos),
             ..HostOrder::default()
         });
         let order =
@@ -325,6 +329,32 @@ fn a_host_that_sends_nothing_but_heartbeats_is_given_up() {
         );
         assert!(done.took < 330 * SECOND && done.outcome.signal.is_none(), "{}", done.took);
     }
+}
+
+/// Progress that the host invents does not, either.
+#[test]
+fn a_host_whose_jobs_outlast_their_run_time_is_named_and_given_up() {
+    let endless = VirtualAgent { is_endless: true, ..VirtualAgent::running_for(10 * SECOND) };
+    let bounded = |agents, signals| {
+        Scenario { longest: Some(10 * SECOND), signals, ..Scenario::of(agents) }.run()
+    };
+    let is_overdue = |event: &HostsEvent| matches!(event, HostsEvent::Overdue { .. });
+    let done = bounded(vec![endless.clone()], Vec::new());
+    let (stage, why) = done.failure(0).expect("the host is given up");
+    assert_eq!(stage, HostStage::Run);
+    assert_eq!(why, "its jobs had not ended after 320 s, and their run time is 10 s at most");
+    let told = done.when(is_overdue).expect("the user learns it") - done.outcome.start.unwrap().0;
+    assert!((19 * SECOND..22 * SECOND).contains(&told), "{told}");
+    assert_eq!(done.notes.events.iter().filter(|(_, event)| is_overdue(event)).count(), 1);
+    // Results that never end do not hold the run, either.
+    assert!(done.took > 600 * SECOND && done.took < 660 * SECOND, "{}", done.took);
+    // The user need not wait for any of that.
+    let begun = 15 * SECOND;
+    let done = bounded(vec![endless], vec![begun, begun + 50 * MS]);
+    assert!(done.took < begun + 300 * MS, "{}", done.took);
+    // Jobs that end in time, or a little later, are no news.
+    let done = bounded(vec![VirtualAgent::running_for(19 * SECOND)], Vec::new());
+    assert_eq!((done.when(is_overdue), done.failure(0)), (None, None));
 }
 
 #[test]

@@ -110,6 +110,16 @@ fn show(model: &mut LiveModel, event: &HostsEvent) {
                 more: vec!["To fix: press Ctrl-C to have the results now".to_owned()],
             });
         }
+        HostsEvent::Overdue { host, longest, .. } => {
+            let (name, longest) = (model.prefix(*host), longest.as_secs());
+            model.find(LiveFinding {
+                severity: LiveSeverity::Note,
+                what: format!(
+                    "{name}its jobs have not ended, and their run time is {longest} s at most"
+                ),
+                more: vec!["To fix: press Ctrl-C to have the results now".to_owned()],
+            });
+        }
         HostsEvent::Failed { host, failure } => {
             let prefix = model.prefix(*host);
             model.error(&format!("{prefix}{}: {}", failure.stage.words(), failure.why.trim()));

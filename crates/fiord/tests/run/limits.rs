@@ -1,5 +1,6 @@
 //! Tests that limits of the process and its surroundings cause errors of the job that reaches them.
 
+use std::net::TcpListener;
 use std::time::Duration;
 
 use fiord_job::option::engine::{EngineAccess, EngineDef};
@@ -115,4 +116,40 @@ fn threads_that_are_not_there_are_an_error_that_names_the_limit() {
     assert!(matches!(ran.status, Some(1..=127)), "{ran:?}");
     assert!(ran.err.contains("RLIMIT_NPROC") && ran.err.contains("ulimit -u"), "{}", ran.err);
     assert_eq!(work(&ran.json()).len(), 100);
+}
+
+/// Each engine opens something of its own for each job: a file, a ring, a pipe, a connection.
+#[test]
+fn descriptors_that_are_not_there_are_an_error_that_names_the_limit() {
+    let place = Place::new();
+    // Connections to it are made, and nothing answers.
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let http = format!(
+        "--ioengine=http --http_host={} --filename=/f --endpoint_timeout=1s",
+        server.local_addr().unwrap()
+    );
+    for job in [
+        "--ioengine=psync --filename=f",
+        "--ioengine=libaio --filename=f",
+        "--ioengine=io_uring --filename=f",
+        "--ioengine=splice --filename=f",
+        "--ioengine=exec --program=true --runtime=100ms --time_based",
+        &http,
+    ] {
+        let line = format!(
+            "--name=a {job} --rw=read --bs=4k --size=4k --numjobs=60 --output=o --output-format=json"
+        );
+        let ran = limited(&place, "-n 40", &line);
+        if ran.err.contains("io_uring_disabled") {
+            return eprintln!("skipped: io_uring is not allowed here");
+        }
+        assert!(matches!(ran.status, Some(1..=127)), "{job}: {:?} {}", ran.status, ran.err);
+        let about = ran.err.lines().filter(|line| line.contains("(EMFILE)"));
+        let about: Vec<&str> = about.collect();
+        assert!(!about.is_empty(), "{job}: {}", ran.err);
+        for line in about {
+            assert!(line.ends_with("To fix: raise the nofile limit (ulimit -n)"), "{job}: {line}");
+            assert_eq!(line.matches("To fix:").count(), 1, "{job}: {line}");
+        }
+    }
 }

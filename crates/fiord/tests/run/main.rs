@@ -14,6 +14,7 @@ mod dashboard;
 mod debug;
 mod depth;
 mod diagnoses;
+mod dice;
 mod endings;
 mod engines;
 mod errors;

@@ -48,6 +48,22 @@ fn a_thousand_jobs_are_quick_and_small() {
 }
 
 #[test]
+fn thousands_of_sections_are_small() {
+    const FEW: u64 = 500;
+    const MANY: u64 = 2000;
+    let place = Place::new();
+    let bytes = |sections: u64| {
+        let sections: String = (0..sections).map(|n| format!("[j{n}]\n")).collect();
+        place.write("j.fio", format!("[global]\nioengine=null\nsize=4k\n{sections}"));
+        watched(&place, "--output-format=json j.fio").1
+    };
+    let each = bytes(MANY).saturating_sub(bytes(FEW)) / (MANY - FEW);
+    println!("{each} bytes for each section");
+    // 89 KiB in a debug build, whose frames are larger than those of a release build.
+    assert!(each < 110 << 10, "{each} bytes for each section");
+}
+
+#[test]
 fn four_terabytes_with_a_map_take_no_memory() {
     let place = Place::new();
     let sparse = std::fs::File::create(place.path("sparse")).unwrap();

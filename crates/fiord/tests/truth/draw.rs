@@ -1,32 +1,7 @@
 //! Draws jobs: the same ones for each seed.
 
+use crate::dice::Dice;
 use crate::expected::Asked;
-
-/// A generator of pseudo-random numbers (SplitMix64).
-#[derive(Debug, Clone)]
-pub(crate) struct Dice(u64);
-
-impl Dice {
-    pub(crate) fn new(seed: u64) -> Self {
-        Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678_9abc_def0)
-    }
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-    pub(crate) fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-    pub(crate) fn of<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len() as u64) as usize]
-    }
-}
 
 /// A job of a run.
 #[derive(Debug, Clone)]
@@ -41,6 +16,8 @@ pub(crate) struct DrawnJob {
     /// `thinktime` in ns, and after how many I/Os.
     pub think: Option<(u64, u64)>,
     pub group: bool,
+    /// `numjobs`.
+    pub instances: usize,
     pub logs: DrawnLogs,
 }
 
@@ -180,7 +157,9 @@ fn job(dice: &mut Dice, group: bool, (measured, asked): (&[String], &Asked)) -> 
     {
         *windows = (ms * 1_000_000, ms * 1_000_000);
     }
-    DrawnJob { options, asked, ramp, runtime, think, group, logs }
+    // Only a group has one entry for all of them.
+    let instances = if group && dice.one_in(3) { dice.of(&[2, 3]) } else { 1 };
+    DrawnJob { options, asked, ramp, runtime, think, group, instances, logs }
 }
 
 /// When the job ends. Returns its ramp and its run time in ns. `ramps`: it may have a ramp.

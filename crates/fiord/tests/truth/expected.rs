@@ -3,7 +3,7 @@
 use crate::record::{DoneIo, JobRecord};
 
 /// What the drawn job asks for, as far as its results depend on it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Asked {
     pub slat: bool,
     pub clat: bool,

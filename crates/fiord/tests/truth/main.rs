@@ -1,10 +1,13 @@
 //! Truth from the record: jobs that are drawn from many options run on a simulated device, which records each op with its
 //! times (`sim_record`). From this record alone the test recomputes every number in JSON, terse and text output, in logs,
-//! series and metrics. They are equal, or within a rounding that is stated where it is compared.
+//! series and metrics, and those of `fiord compare`. They are equal, or within a rounding that is stated where it is compared.
 //!
 //! A sample of seeds runs with the other tests. `FIORD_TRUTH_RUNS=1000` runs more, and `FIORD_TRUTH_SEED=17` only one, whose
 //! differences are printed.
 
+#[path = "../run/dice.rs"]
+#[allow(dead_code, reason = "shared with the tests in `run`")]
+mod dice;
 #[path = "../run/fiord.rs"]
 #[allow(dead_code, reason = "shared with the tests in `run`")]
 mod fiord;
@@ -12,6 +15,7 @@ mod fiord;
 #[allow(dead_code, reason = "shared with the tests in `run`")]
 mod sandbox;
 
+mod compare;
 mod compared;
 mod draw;
 mod expected;
@@ -24,6 +28,7 @@ mod runs;
 mod series;
 mod terse;
 mod text;
+mod verified;
 
 /// Runs that the normal tests do.
 const SAMPLE: u64 = 30;

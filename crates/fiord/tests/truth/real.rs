@@ -2,7 +2,7 @@
 //! recorder. It has latencies to the nanosecond and times to the millisecond, so rates over windows are not compared.
 
 use crate::compared::Comparisons;
-use crate::draw::Dice;
+use crate::dice::Dice;
 use crate::expected::{Asked, EntryTruth, RateTruth};
 use crate::fiord::Place;
 use crate::record::DoneIo;

@@ -9,8 +9,9 @@ use crate::fiord::Place;
 use crate::record::JobRecord;
 use crate::{json, logs, metrics, series, terse, text};
 
-/// A job that ran: what was drawn, its record, the time in which it was measured, and the truth about it.
+/// An instance of a job that ran: its section, what was drawn, its record, the time in which it was measured, and the truth about it.
 pub(crate) struct RanJob<'a> {
+    pub section: usize,
     pub drawn: &'a DrawnJob,
     pub record: JobRecord,
     pub span: Span,
@@ -27,6 +28,7 @@ fn command(run: &DrawnRun) -> String {
         line += &format!(" --name=j{at} --ioengine=sim --sim_record=r{at}");
         job.options.iter().for_each(|option| line += &format!(" {option}"));
         line += if job.group { " --group_reporting" } else { "" };
+        line += &format!(" --numjobs={}", job.instances);
         line += &log_options(at, job.logs);
     }
     line
@@ -57,19 +59,22 @@ pub(crate) fn check(seed: u64) -> (usize, Comparisons, String) {
     };
     let outputs = Outputs::of(&output);
     let jobs = &outputs.json["jobs"];
+    let sections = run.jobs.iter().enumerate();
+    let instances = sections.flat_map(|section| std::iter::repeat_n(section, section.1.instances));
+    let instances: Vec<(usize, &DrawnJob)> = instances.collect();
     let mut ran_jobs = Vec::new();
-    for (at, drawn) in run.jobs.iter().enumerate() {
-        let name = format!("r{at}_sim.{}.log", at + 1);
+    for (at, &(section, drawn)) in instances.iter().enumerate() {
+        let name = format!("r{section}_sim.{}.log", at + 1);
         let record = std::fs::read_to_string(place.path(&name)).unwrap_or_default();
         let record = JobRecord::of(&record);
-        let merged = drawn.group && run.jobs.len() > 1;
+        let merged = drawn.group && instances.len() > 1;
         let span = span_of(&record, drawn);
         if !merged {
             // The entry of several jobs has the samples of all of them.
             check_span(&mut c, &jobs[at], span);
         }
         let truth = EntryTruth::of(&record, span, &drawn.asked);
-        ran_jobs.push(RanJob { drawn, record, span, truth });
+        ran_jobs.push(RanJob { section, drawn, record, span, truth });
     }
     let dies = |job: &RanJob<'_>| !job.drawn.asked.survives && !job.truth.errors.is_empty();
     let died = ran_jobs.iter().filter(|job| dies(job)).count();
@@ -77,7 +82,7 @@ pub(crate) fn check(seed: u64) -> (usize, Comparisons, String) {
     c.same("messages on standard error", ran.err.is_empty(), died == 0);
     compare(&mut c, &run, &outputs, &ran_jobs);
     files(&mut c, &place, &ran_jobs);
-    (run.jobs.len(), c, line)
+    (instances.len(), c, line)
 }
 
 /// When the job was measured: from the first time at which the job looked after its ramp, to the last completion. A job whose
@@ -158,11 +163,12 @@ fn files(c: &mut Comparisons, place: &Place, jobs: &[RanJob<'_>]) {
     let metrics = read("m.prom".into());
     for (at, job) in jobs.iter().enumerate() {
         let (record, span, asked) = (&job.record, job.span, &job.drawn.asked);
-        let name = format!("j{at}");
-        let own: Vec<Value> = rows.iter().filter(|row| row["job"] == name).cloned().collect();
+        let (name, section) = (format!("j{}", job.section), job.section);
+        let own = |row: &&Value| row["job"] == name && row["job_index"] == at;
+        let own: Vec<Value> = rows.iter().filter(own).cloned().collect();
         series::rows(c, &own, record, span, asked);
         metrics::job(c, &metrics, at, &job.truth, asked);
-        let log = |kind: &str| read(format!("l{at}_{kind}.{}.log", at + 1));
+        let log = |kind: &str| read(format!("l{section}_{kind}.{}.log", at + 1));
         let texts = || ["lat", "clat", "slat", "bw", "iops"].map(|kind| (kind, log(kind))).to_vec();
         match job.drawn.logs {
             DrawnLogs::None => {}

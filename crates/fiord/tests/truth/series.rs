@@ -2,10 +2,7 @@
 
 use serde_json::Value;
 
-use crate::compared::{
-    Comparisons,
-    Rounding::{Digits, Share},
-};
+use crate::compared::{Comparisons, Rounding::Digits};
 use crate::expected::{Asked, LatencyTruth, Span};
 use crate::record::{DIRECTIONS, DoneIo, JobRecord};
 
@@ -83,11 +80,11 @@ fn one(c: &mut Comparisons, row: &Value, ios: &[&DoneIo], seconds: f64, asked: &
         c.holds("a series row without I/O has no latency", row["lat_mean_ns"].is_null());
         return;
     }
-    // Samples have 16 buckets for each power of two: a latency is within 1/16 of the truth, and a mean within 1/32.
-    c.close("series lat_mean_ns", number("lat_mean_ns"), truth.mean(), Share(1.0 / 32.0));
     // Printed with three decimals.
+    c.close("series lat_mean_ns", number("lat_mean_ns"), truth.mean(), Digits(0.00051));
     let depth = ios.len() as f64 / seconds * truth.mean() / 1e9;
-    c.close("series depth", number("depth"), depth, Digits(depth / 30.0 + 0.00051));
+    c.close("series depth", number("depth"), depth, Digits(0.00051));
+    // Samples have 16 buckets for each power of two: a latency is within 1/16 of the truth.
     for (key, percent) in PERCENTILES {
         let (low, high) = around(&truth, percent);
         let found = number(key);

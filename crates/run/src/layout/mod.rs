@@ -134,11 +134,11 @@ fn needs(plan: &FilePlan) -> Result<Option<Bytes>, JobError> {
 
 /// The job with smaller files, after a layout with `fill_device` ended early because the device was full.
 /// `None` if all files are as large as planned.
-pub(crate) fn shortened(job: &JobPlan) -> Option<JobPlan> {
+pub(crate) fn shortened(job: &JobPlan) -> Option<Box<JobPlan>> {
     if !job.end.fill_device || !holds_data(job) {
         return None;
     }
-    let mut shorter = job.clone();
+    let mut shorter = Box::new(job.clone());
     for plan in shorter.target.files.iter_mut().filter(|plan| plan.kind == FileKind::Regular) {
         // If stat fails here, the open that follows fails too and gives a better message.
         let Ok(facts) = file::facts(&plan.path) else { continue };

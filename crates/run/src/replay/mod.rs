@@ -66,7 +66,12 @@ impl FeedState {
 impl ReplayFeed {
     /// Opens the trace of a job and starts the thread. `None`: the job replays nothing.
     pub(crate) fn start(job: &JobPlan, merges: &TraceMerges) -> Result<Option<Self>, JobError> {
-        let Some(plan) = &job.replay else { return Ok(None) };
+        job.replay.as_ref().map(|plan| Self::of_plan(job, plan, merges)).transpose()
+    }
+
+    /// Not inlined: only jobs that replay a trace need its stack.
+    #[inline(never)]
+    fn of_plan(job: &JobPlan, plan: &ReplayPlan, merges: &TraceMerges) -> Result<Self, JobError> {
         if let TraceInput::Merged(merge) = &plan.input {
             merges.write(merge)?;
         }
@@ -86,7 +91,7 @@ impl ReplayFeed {
             let detail = format!("could not start the thread that reads the trace: {error}");
             JobError::new(Stage::ReadTrace, Errno::of(&error), detail).at(path)
         })?;
-        Ok(Some(ReplayFeed { cursor: Rc::new(cursor), state }))
+        Ok(ReplayFeed { cursor: Rc::new(cursor), state })
     }
 }
 

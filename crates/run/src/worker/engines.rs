@@ -28,7 +28,7 @@ macro_rules! setup {
         ) -> Box<WorkerResult> {
             match &around.job.engine {
                 $(EnginePlan::$plan { .. } => {
-                    with_boxed(fiord_engine::$engine::new(config).map(boxed), around, Some(tracer))
+                    with_boxed(boxed(config, fiord_engine::$engine::new), around, Some(tracer))
                 })*
             }
         }
@@ -63,18 +63,18 @@ macro_rules! setup {
 
 macro_rules! run {
     (HOT $engine:ident, $config:ident, $around:ident) => {
-        with_hot(fiord_engine::$engine::new($config), $around)
+        with_hot($config, fiord_engine::$engine::new, $around)
     };
     // Tests compare the latencies of the simulated device with the truth, in the loops that real engines have.
     (SIM $engine:ident, $config:ident, $around:ident) => {
         if const { cfg!(test) } {
-            with_hot(fiord_engine::$engine::new($config), $around)
+            with_hot($config, fiord_engine::$engine::new, $around)
         } else {
             run!(BOXED $engine, $config, $around)
         }
     };
     (BOXED $engine:ident, $config:ident, $around:ident) => {
-        with_boxed(fiord_engine::$engine::new($config).map(boxed), $around, None)
+        with_boxed(boxed($config, fiord_engine::$engine::new), $around, None)
     };
 }
 
@@ -83,7 +83,7 @@ macro_rules! any {
         None
     };
     ($kind:ident $engine:ident, $config:ident) => {
-        Some(fiord_engine::$engine::new($config).map(boxed))
+        Some(boxed($config, fiord_engine::$engine::new))
     };
 }
 
@@ -109,9 +109,15 @@ fn offload(
     job: &JobPlan,
     make: &dyn Fn(&EngineConfig) -> Result<Sendable, EngineError>,
 ) -> Result<Boxed, EngineError> {
-    Offload::new(config, job.slots(), make).map(boxed)
+    Offload::new(config, job.slots(), make).map(|engine| Layered::new(engine, ()))
 }
 
-fn boxed<E: Engine + 'static>(engine: E) -> Layered<(), E::Clock> {
-    Layered::new(engine, ())
+/// An engine behind a pointer. Not inlined: the frames of all engines would add up in the function that selects one,
+/// and that function is on the stack of each job while it runs.
+#[inline(never)]
+fn boxed<E: Engine + 'static>(
+    config: &EngineConfig,
+    make: fn(&EngineConfig) -> Result<E, EngineError>,
+) -> Result<Layered<(), E::Clock>, EngineError> {
+    make(config).map(|engine| Layered::new(engine, ()))
 }

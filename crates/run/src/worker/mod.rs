@@ -160,7 +160,7 @@ pub(crate) struct DeliveredCounts {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WorkerResult {
     /// The recorder with all measurements.
-    pub recorder: Recorder,
+    pub recorder: Box<Recorder>,
     /// The error that ended it early, if any.
     pub error: Option<JobError>,
     /// The first error that it survived (`continue_on_error`).

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use fiord_engine::{Engine, EngineError, FreeSlot, MachineClock, Time};
+use fiord_engine::{Engine, EngineConfig, EngineError, FreeSlot, MachineClock, Time};
 use fiord_load::source::replay::TraceSource;
 use fiord_load::{AnyContent, AnySource, Content, Io, LoadError, Source, SourceVisitor};
 use fiord_plan::{DepthSupport, IoPrio, JobPlan, LogPlan, Record, VerifyPass};
@@ -75,7 +75,9 @@ pub(super) fn with_boxed<C: Time + 'static>(
 }
 
 /// The result of a job that ended before its first I/O. `error`: why, unless it was stopped or has no
-/// work.
+/// work. Not inlined: a result has some KB, which would be on the stack of each job.
+#[cold]
+#[inline(never)]
 fn not_started(error: Option<JobError>) -> Box<WorkerResult> {
     Box::new(WorkerResult { error, ..WorkerResult::default() })
 }
@@ -100,11 +102,14 @@ enum LoopKind {
 
 /// Runs a job on an engine that runs at the limit of the machine: it has a loop of its own for each source and each
 /// common set of measurements, and one for other measurements. Jobs with hooks share one loop with [`with_boxed`].
+/// Not inlined, so that the stack of a job has room for its own engine only.
+#[inline(never)]
 pub(super) fn with_hot<E: Engine + 'static>(
-    made: Result<E, EngineError>,
+    config: &EngineConfig,
+    make: fn(&EngineConfig) -> Result<E, EngineError>,
     around: Surroundings,
 ) -> Box<WorkerResult> {
-    let start = match Start::of(made, around) {
+    let start = match Start::of(make(config), around) {
         Ok(start) => start,
         Err(result) => return result,
     };
@@ -368,7 +373,7 @@ fn set_up<E: Engine>(
     }
     let mut placer =
         around.files.zones().and_then(|tables| Placer::new(job, tables)).map_err(fail)?;
-    let mut verify = Verifier::of(job, around.outside).map_err(fail)?.map(Box::new);
+    let mut verify = Verifier::of(job, around.outside).map_err(fail)?;
     let informer = MapInformer::of(job, around.outside).map_err(fail)?;
     if let Some(placer) = &mut placer {
         let maps = around.outside.maps.of_job(job).map_err(JobError::from).map_err(fail)?;

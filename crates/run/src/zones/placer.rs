@@ -109,12 +109,12 @@ impl Placer {
     pub(crate) fn new(
         job: &JobPlan,
         tables: Vec<Arc<ZoneTable>>,
-    ) -> Result<Option<Placer>, JobError> {
+    ) -> Result<Option<Box<Placer>>, JobError> {
         let Some(zoned) = job.load.zoned else { return Ok(None) };
         let min = |dir: Dir| job.load.blocks[dir].min();
         let files = job.target.files.iter().zip(tables);
         let files = files.map(|(plan, table)| File::new(job, plan, table));
-        Ok(Some(Placer {
+        Ok(Some(Box::new(Placer {
             files: files.collect::<Result<_, _>>()?,
             flights: vec![Flight::None; job.slots() as usize],
             ready: None,
@@ -127,7 +127,7 @@ impl Placer {
             counts: Counts::default(),
             seen: (FileIndex(0), 0),
             verified: VerifiedZones::default(),
-        }))
+        })))
     }
 
     /// The counts so far.

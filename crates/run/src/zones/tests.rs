@@ -69,7 +69,7 @@ fn job(index: usize, zones: std::ops::Range<u64>, random: bool, zoned: Zoned) ->
 }
 
 fn placer(job: &JobPlan, table: &Arc<ZoneTable>) -> Placer {
-    Placer::new(job, vec![Arc::clone(table)]).unwrap().unwrap()
+    *Placer::new(job, vec![Arc::clone(table)]).unwrap().unwrap()
 }
 
 fn io(dir: Dir, offset: u64) -> Io {

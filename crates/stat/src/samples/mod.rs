@@ -18,6 +18,7 @@ mod stored;
 use fiord_types::{Bytes, Dir, Nanos, PerDir};
 use serde::{Deserialize, Serialize};
 
+use latencies::SampleBucket;
 pub use latencies::SampleLatencies;
 pub use recorder::{SampleRecorder, WindowLimit};
 
@@ -34,13 +35,21 @@ pub struct WindowSample {
     ios: u64,
     bytes: Bytes,
     latencies: SampleLatencies,
+    /// Sum of these latencies; `None`: unknown.
+    sum: Option<Nanos>,
 }
 
 impl WindowSample {
     /// A sample of so many I/Os with so many bytes, and the latencies of those whose latency was measured.
     #[must_use]
     pub fn new(ios: u64, bytes: Bytes, latencies: SampleLatencies) -> Self {
-        WindowSample { ios, bytes, latencies }
+        WindowSample { ios, bytes, latencies, sum: None }
+    }
+
+    /// This sample, whose latencies have this sum.
+    #[must_use]
+    pub fn with_sum(self, sum: Option<Nanos>) -> Self {
+        WindowSample { sum: sum.filter(|_| !self.latencies.is_empty()), ..self }
     }
 
     /// I/Os completed.
@@ -61,8 +70,38 @@ impl WindowSample {
         &self.latencies
     }
 
+    /// Sum of the latencies. `None` if it has none, or if nothing says it: results of earlier versions.
+    #[must_use]
+    pub fn sum(&self) -> Option<Nanos> {
+        self.sum
+    }
+
+    /// The mean latency. Without a sum, each latency counts as the middle of its bucket. `None` without latencies.
+    ///
+    /// ```
+    /// use fiord_stat::samples::{SampleLatencies, WindowSample};
+    /// use fiord_types::{Bytes, Nanos};
+    ///
+    /// let latencies = SampleLatencies::of_values([Nanos(1000), Nanos(1030)]);
+    /// let sample = WindowSample::new(2, Bytes(1024), latencies);
+    /// assert_eq!(sample.mean(), Some(1008.0));
+    /// assert_eq!(sample.with_sum(Some(Nanos(2030))).mean(), Some(1015.0));
+    /// ```
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        let n = self.latencies.count();
+        let sum = || self.latencies.buckets().map(SampleBucket::sum).sum::<f64>();
+        (n > 0).then(|| self.sum.map_or_else(sum, |sum| sum.as_f64()) / n as f64)
+    }
+
     /// Adds another sample. The result is exact.
     pub fn merge(&mut self, other: &WindowSample) {
+        self.sum = match (self.sum, other.sum) {
+            (Some(mine), Some(theirs)) => Some(mine.saturating_add(theirs)),
+            (mine, None) if other.latencies.is_empty() => mine,
+            (None, theirs) if self.latencies.is_empty() => theirs,
+            _ => None,
+        };
         self.ios = self.ios.saturating_add(other.ios);
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.latencies.merge(&other.latencies);

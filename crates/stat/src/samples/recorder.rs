@@ -6,6 +6,7 @@ use super::latencies::coarse;
 use super::{MAX_WINDOWS, MIN_WINDOW, SampleLatencies, Samples, WindowSample};
 use crate::histogram::Histogram;
 use crate::recorder::{DirRecorder, Recorder};
+use crate::summary::Summary;
 
 /// The fewest windows that samples of a long run have.
 const FEWEST_WINDOWS: usize = 32;
@@ -42,6 +43,7 @@ struct Counted {
     ios: u64,
     bytes: Bytes,
     latencies: Vec<u64>,
+    sum: u64,
 }
 
 impl SampleRecorder {
@@ -119,19 +121,24 @@ impl Counted {
         if ios == 0 {
             return WindowSample::default();
         }
-        let mut more: Vec<u64> = coarse(latencies(now)).collect();
+        let (histogram, summary) = latencies(now);
+        let mut more: Vec<u64> = coarse(histogram).collect();
         self.latencies.resize(more.len(), 0);
         for (count, last) in more.iter_mut().zip(&mut self.latencies) {
             let so_far = *count;
             *count = so_far.saturating_sub(*last);
             *last = so_far;
         }
-        (self.ios, self.bytes) = (now.ios, now.bytes);
-        WindowSample::new(ios, bytes, SampleLatencies::of_counts(&more))
+        let sum = Nanos(summary.sum().wrapping_sub(self.sum));
+        (self.ios, self.bytes, self.sum) = (now.ios, now.bytes, summary.sum());
+        WindowSample::new(ios, bytes, SampleLatencies::of_counts(&more)).with_sum(Some(sum))
     }
 }
 
-/// The histogram of the completion latencies, or of the total latencies if there is none.
-fn latencies(dir: &DirRecorder) -> &Histogram {
-    if dir.clat_hist.is_empty() { &dir.lat_hist } else { &dir.clat_hist }
+/// The completion latencies, or the total latencies if these have no histogram.
+fn latencies(dir: &DirRecorder) -> (&Histogram, &Summary) {
+    match dir.clat_hist.is_empty() {
+        true => (&dir.lat_hist, &dir.lat),
+        false => (&dir.clat_hist, &dir.clat),
+    }
 }

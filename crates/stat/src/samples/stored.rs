@@ -28,6 +28,9 @@ struct Direction {
     ios: Vec<u64>,
     bytes: Vec<u64>,
     latencies: String,
+    /// Sum of the latencies of each window; empty if unknown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    latency_sum_ns: Vec<Nanos>,
 }
 
 /// Why a text is not that of samples.
@@ -54,6 +57,7 @@ impl Direction {
             ios: list.iter().map(WindowSample::ios).collect(),
             bytes: list.iter().map(|sample| sample.bytes.0).collect(),
             latencies: block::bytes_to_text(&Samples::latencies_block(list)),
+            latency_sum_ns: Samples::latency_sums(list),
         }
     }
 
@@ -61,12 +65,16 @@ impl Direction {
         if self.ios.len() != self.bytes.len() || self.ios.len() > most {
             return Err(StoredError::Lengths);
         }
+        let mut sums = self.latency_sum_ns.into_iter();
+        if sums.len() > 0 && sums.len() != self.ios.len() {
+            return Err(StoredError::Lengths);
+        }
         let packed = block::bytes_from_text(&self.latencies).map_err(|_| StoredError::Latencies)?;
         let mut rest = packed.as_slice();
         let mut list = Vec::with_capacity(self.ios.len());
         for (ios, bytes) in self.ios.into_iter().zip(self.bytes) {
             let latencies = SampleLatencies::take(&mut rest).ok_or(StoredError::Latencies)?;
-            list.push(WindowSample::new(ios, Bytes(bytes), latencies));
+            list.push(WindowSample::new(ios, Bytes(bytes), latencies).with_sum(sums.next()));
         }
         if rest.is_empty() { Ok(list) } else { Err(StoredError::Latencies) }
     }
@@ -80,6 +88,16 @@ impl Samples {
         let mut packed = Vec::new();
         list.iter().for_each(|sample| sample.latencies.put(&mut packed));
         packed
+    }
+
+    /// The sum of the latencies of each window in a list; empty if one is unknown, or if there are no latencies.
+    #[must_use]
+    pub fn latency_sums(list: &[WindowSample]) -> Vec<Nanos> {
+        let unknown = |sample: &WindowSample| !sample.latencies.is_empty() && sample.sum.is_none();
+        if list.iter().any(unknown) || list.iter().all(|sample| sample.latencies.is_empty()) {
+            return Vec::new();
+        }
+        list.iter().map(|sample| sample.sum.unwrap_or_default()).collect()
     }
 }
 

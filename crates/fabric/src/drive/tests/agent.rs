@@ -71,6 +71,8 @@ pub(super) struct VirtualAgent {
     /// The layout fails with this error.
     pub(super) layout_error: Option<&'static str>,
     pub(super) targets: Vec<HostTarget>,
+    /// The jobs never end, and always report progress. After the order to stop, the host sends results without end.
+    pub(super) is_endless: bool,
     /// The jobs do nothing after this time, ns.
     pub(super) stalls_after: Option<u64>,
     /// When the jobs began and ended, by the coordinator's clock.
@@ -259,6 +261,13 @@ impl VirtualAgent {
         if self.began.is_some_and(|began| wire.now >= began + self.run / 2)
             && self.fails(When::Running, wire)
         {
+            return;
+        }
+        if self.is_endless {
+            if self.told_to_stop.is_some() {
+                let data = Box::new(JobData { members: 1, ..JobData::default() });
+                send(&FromHost::Result { job: JobIndex(0), data }, wire);
+            }
             return;
         }
         let stalls = self.stalls_after.is_some();

@@ -7,6 +7,7 @@ use std::process::Command;
 use crate::findings::{finding, json, silent};
 use crate::fiord::Place;
 use crate::ground::Loop;
+use crate::hosts;
 
 #[test]
 fn reports_large_writes_in_pieces() {
@@ -114,6 +115,40 @@ fn another_program_on_the_device() {
     assert!(other.join().unwrap().status.success());
     let (id, evidence) = entry(&ran).expect("a finding");
     assert!(id == "noisy-neighbour" && evidence.contains("reads of"), "{id}: {evidence}");
+}
+
+/// Each host reads at 200 IOPS, and the device counts 400.
+#[test]
+fn hosts_of_one_run_on_one_machine_are_no_other_programs() {
+    let place = hosts::place();
+    let Some(device) = Loop::new(&place, 64 << 20) else { return };
+    let job = format!(
+        "--output-format=json --hosts-data=same --name=a --filename={} --rw=randread --bs=4k --direct=1 --size=16m \
+         --rate_iops=200 --runtime=2 --time_based",
+        device.path()
+    );
+    let ran = hosts::run(&place, "n1,n2", &job).ok();
+    let document = ran.json();
+    let counts = |host: usize| document["client_stats"][host]["read"]["total_ios"].as_u64();
+    assert!(counts(0) > Some(100) && counts(1) > Some(100), "{document}");
+    assert!(!document.to_string().contains("used loop"), "{}", document["fiord"]);
+}
+
+/// The trace has one I/O at a time, whatever `iodepth` allows.
+#[test]
+fn a_replay_has_the_depth_of_its_trace() {
+    let place = Place::new();
+    let Some(device) = Loop::new(&place, 64 << 20) else { return };
+    let path = device.path();
+    let mut log = format!("fio version 3 iolog\n0 {path} add\n0 {path} open\n");
+    for n in 0..300 {
+        log += &format!("{} {path} read {} 4096\n", n * 2000, n * 4096);
+    }
+    place.write("trace", log + &format!("600000 {path} close\n"));
+    let ran = json(&place, "--name=a --ioengine=libaio --iodepth=32 --direct=1 --read_iolog=trace");
+    assert_eq!(ran.json()["jobs"][0]["read"]["total_ios"], 300);
+    assert!(ran.json()["fiord"]["devices"][0]["depth"].as_f64() < Some(8.0), "{}", ran.out);
+    silent(&ran, "depth-not-reached");
 }
 
 /// Reads behind the end of the file under a loop device fail, but belong to the job.

@@ -67,7 +67,7 @@ impl JobState<'_> {
             return false;
         }
         let goes_on = self.ramp.is_some() || self.check_hooks(now);
-        self.publish();
+        self.publish(&self.recorder);
         if self.steady.as_mut().is_some_and(|steady| steady.look(now, &self.recorder)) {
             self.control.stop(StopReason::Steady);
             return false;
@@ -173,10 +173,10 @@ impl JobState<'_> {
         self.hooks.restart(now);
     }
 
-    /// Makes the counters visible to the monitor.
-    fn publish(&self) {
+    /// Makes the counters of the recorder visible to the monitor.
+    fn publish(&self, recorder: &Recorder) {
         for dir in Dir::ALL {
-            let (bytes, ios) = self.recorder.totals()[dir];
+            let (bytes, ios) = recorder.totals()[dir];
             self.live.publish(dir, bytes, ios);
         }
         if let Some(behind) = self.hooks.behind() {
@@ -189,7 +189,7 @@ impl JobState<'_> {
 
     /// The results so far.
     fn snapshot(&self, now: u64) -> Box<WorkerResult> {
-        let mut recorder = self.recorder.clone();
+        let mut recorder = Box::new(self.recorder.clone());
         self.add_derived_counts(&mut recorder);
         let mut result = self.result_with(recorder, now);
         result.survived.clone_from(&self.survived);
@@ -207,7 +207,7 @@ impl JobState<'_> {
     }
 
     /// The results at `now`, without errors and shares.
-    fn result_with(&self, recorder: Recorder, now: u64) -> Box<WorkerResult> {
+    fn result_with(&self, recorder: Box<Recorder>, now: u64) -> Box<WorkerResult> {
         let mut results = self.hooks.results();
         let fatal = self.job.verify.as_ref().is_some_and(|verify| verify.fatal);
         if let Some(verify) = &mut results.verify
@@ -270,13 +270,11 @@ impl JobState<'_> {
             // The request came too late for the loop to see.
             self.control.deliver_snapshot(self.snapshot(now));
         }
-        let mut recorder = std::mem::take(&mut self.recorder);
+        let mut recorder = Box::new(std::mem::take(&mut self.recorder));
         let counts = recorder.drops_histograms().then(|| Box::new(JobCounts::of(&recorder)));
         self.add_derived_counts(&mut recorder);
-        self.recorder = recorder;
-        self.publish();
+        self.publish(&recorder);
         self.control.end_snapshots();
-        let recorder = std::mem::take(&mut self.recorder);
         let mut result = self.result_with(recorder, now);
         result.counts = counts;
         result.shares = self.stages.result(now.saturating_sub(self.begin));

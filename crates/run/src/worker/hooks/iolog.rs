@@ -30,9 +30,9 @@ pub(crate) struct IologHook {
 
 impl IologHook {
     /// The hook of a job; `None` if it keeps no log.
-    pub(crate) fn of(job: &JobPlan, logs: &Iologs) -> Result<Option<Self>, JobError> {
+    pub(crate) fn of(job: &JobPlan, logs: &Iologs) -> Result<Option<Box<Self>>, JobError> {
         let Some(plan) = &job.iolog else { return Ok(None) };
-        Ok(Some(IologHook {
+        Ok(Some(Box::new(IologHook {
             log: logs.open(plan)?,
             at_completion: plan.at_completion,
             files: job.target.files.iter().map(|file| file.path.clone()).collect(),
@@ -40,7 +40,7 @@ impl IologHook {
             writes: vec![None; job.slots() as usize],
             overlap: None,
             has_ended: false,
-        }))
+        })))
     }
 
     fn paths(&self) -> Vec<&Path> {

@@ -74,7 +74,7 @@ struct Ahead {
 
 impl WriteJournal {
     /// The hook of a job; `None` if the job has no journal.
-    pub(crate) fn of(job: &JobPlan, outside: &Outside) -> Result<Option<Self>, JobError> {
+    pub(crate) fn of(job: &JobPlan, outside: &Outside) -> Result<Option<Box<Self>>, JobError> {
         let Some(plan) = &job.journal else { return Ok(None) };
         let header = header(plan)?;
         let (journal, warning) = outside.journals.open(&plan.file, &header)?;
@@ -88,7 +88,7 @@ impl WriteJournal {
             .collect();
         let trims = job.load.mix.has(Dir::Trim)
             || job.verify.as_ref().is_some_and(|verify| verify.trims.is_some());
-        Ok(Some(WriteJournal {
+        Ok(Some(Box::new(WriteJournal {
             journal,
             trims,
             job: (job.identity.index.get() + 1) as u16,
@@ -104,7 +104,7 @@ impl WriteJournal {
                 drawn: Vec::new(),
             },
             slots: vec![0; job.depth.depth.max(1) as usize],
-        }))
+        })))
     }
 
     /// Makes sure that the next write is announced durably.

@@ -31,23 +31,23 @@ use crate::error::JobError;
 use crate::replay::ReplayFeed;
 use crate::zones::Placer;
 
-/// What hooks need that the plan does not have.
+/// What hooks need that the plan does not have. Behind pointers, so that jobs without these features need no stack for them.
 #[derive(Default)]
 pub(crate) struct Special {
     /// The job's place in its flow.
     pub ticket: Option<FlowTicket>,
     /// Places the I/Os in zones.
-    pub placer: Option<Placer>,
+    pub placer: Option<Box<Placer>>,
     /// The trace that the job replays.
     pub replay: Option<ReplayFeed>,
     /// Records the I/Os for a replay.
-    pub iolog: Option<IologHook>,
+    pub iolog: Option<Box<IologHook>>,
     /// Records the writes for a check after a crash.
-    pub journal: Option<WriteJournal>,
+    pub journal: Option<Box<WriteJournal>>,
     /// Verifies the writes.
     pub verify: Option<Box<Verifier>>,
     /// Tells the maps of other jobs what the job overwrites.
-    pub informer: Option<MapInformer>,
+    pub informer: Option<Box<MapInformer>>,
 }
 
 /// The hooks of one job, and the ops that they have seen as issued and not yet as completed.
@@ -176,12 +176,12 @@ impl Hooks {
             CpuLoad::of(job, now).map(boxed),
             special.replay.map(|feed| boxed(ReplayHook::new(job, &feed))),
             FlowHook::of(job, special.ticket).map(boxed),
-            special.placer.map(|placer| boxed(ZoneHook::new(placer))),
+            special.placer.map(|placer| boxed(ZoneHook::new(*placer))),
             // A write is recorded as completed before another job may write its blocks.
-            special.journal.map(boxed),
+            special.journal.map(|journal| journal as Box<dyn Hook>),
             special.verify.map(|verify| verify as Box<dyn Hook>),
-            special.informer.map(boxed),
-            special.iolog.map(boxed),
+            special.informer.map(|informer| informer as Box<dyn Hook>),
+            special.iolog.map(|iolog| iolog as Box<dyn Hook>),
             RateFloor::of(job, now).map(boxed),
             SliceCounts::of(job).map(boxed),
             PriorityLatencies::of(job).map(boxed),

@@ -1,38 +1,14 @@
-//! Draws jobs. The seed is the number of the case, so that a case that fails can be run again.
+//! Draws jobs. The seed is the number of the case.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 
+use crate::dice::Dice;
 use crate::fiord::Place;
 
 pub(crate) const KIB: u64 = 1024;
 /// Size of the file of jobs on files.
 pub(crate) const FILE: u64 = 1024 * KIB;
-
-/// A generator of pseudo-random numbers.
-pub(crate) struct Draw(u64);
-
-impl Draw {
-    pub(crate) fn new(seed: u64) -> Draw {
-        Draw((seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
-    }
-
-    pub(crate) fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 33) as usize % n
-    }
-
-    pub(crate) fn of<'a>(&mut self, words: &[&'a str]) -> &'a str {
-        words[self.below(words.len())]
-    }
-
-    /// One word of each list, as one line.
-    pub(crate) fn line(&mut self, lists: &[&[&str]]) -> String {
-        lists.iter().map(|words| self.of(words)).collect::<Vec<_>>().join(" ")
-    }
-}
 
 /// What the file holds after its first part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,7 +125,7 @@ impl DrawnCase {
 const SIM: &str = "--ioengine=sim --sim_channels=16";
 
 /// A sound job on a simulated device: it reaches its rates, and time ends it after its ramp.
-pub(crate) fn sound(draw: &mut Draw) -> DrawnCase {
+pub(crate) fn sound(draw: &mut Dice) -> DrawnCase {
     let mut line = draw.line(&[
         &["--sim_latency=constant:2ms", "--sim_latency=lognormal:1ms:0.3"],
         &["--rw=read", "--rw=randread", "--rw=write", "--rw=randwrite", "--rw=randrw", "--rw=rw"],
@@ -163,7 +139,7 @@ pub(crate) fn sound(draw: &mut Draw) -> DrawnCase {
         &["", "--unified_rw_reporting=mixed", "--gtod_reduce=1"],
     ]);
     // A verify pass needs writes, and its job ends by size, which a ramp may not outlast.
-    if line.contains("write ") && !line.contains("ramp") && draw.below(2) == 0 {
+    if line.contains("write ") && !line.contains("ramp") && draw.one_in(2) {
         line += " --verify=crc32c --io_size=1m --time_based=0";
     }
     let base = format!("--name=a {SIM} --size=1g --time_based");
@@ -173,7 +149,7 @@ pub(crate) fn sound(draw: &mut Draw) -> DrawnCase {
 /// Options of a job on the file `f`.
 const ON_FILE: &str = "--filename=f --direct=1 --ioengine=psync --thread";
 
-fn on_file(draw: &mut Draw, name: &str) -> String {
+fn on_file(draw: &mut Dice, name: &str) -> String {
     let line = draw.line(&[
         &["--rw=read", "--rw=randread", "--rw=write", "--rw=randwrite", "--rw=rw", "--rw=randrw"],
         &["--bs=4k", "--bs=16k", "--bs=64k"],
@@ -189,27 +165,27 @@ fn on_file(draw: &mut Draw, name: &str) -> String {
 }
 
 /// One or two jobs on the file, whose end may hold no data.
-pub(crate) fn files(draw: &mut Draw) -> DrawnCase {
-    let rest = [Rest::Data, Rest::Hole, Rest::Zeros][draw.below(3)];
+pub(crate) fn files(draw: &mut Dice) -> DrawnCase {
+    let rest = draw.of(&[Rest::Data, Rest::Hole, Rest::Zeros]);
     let held = match rest {
         Rest::Data => FILE,
-        _ => (draw.below(12) as u64 + 2) * 64 * KIB,
+        _ => (draw.below(12) + 2) * 64 * KIB,
     };
     let mut line = on_file(draw, "a");
-    if draw.below(2) == 0 {
+    if draw.one_in(2) {
         let order = draw.of(&["", "", "", "--stonewall", "--wait_for=a"]);
         line = format!("{line} {} {order}", on_file(draw, "b"));
     }
-    if draw.below(8) == 0 {
+    if draw.one_in(8) {
         line = format!("{line} {}", on_file(draw, "c"));
     }
     DrawnCase::new(&line).on(FileLayout { held, rest })
 }
 
 /// A reader of a file of which a large part holds no data.
-fn holes(draw: &mut Draw) -> DrawnCase {
-    let rest = [Rest::Hole, Rest::Zeros][draw.below(2)];
-    let held = draw.below(9) as u64 * 64 * KIB;
+fn holes(draw: &mut Dice) -> DrawnCase {
+    let rest = draw.of(&[Rest::Hole, Rest::Zeros]);
+    let held = draw.below(9) * 64 * KIB;
     let line = draw.line(&[
         &["--rw=read", "--rw=read", "--rw=randread"],
         &["--bs=4k", "--bs=16k", "--bs=64k"],
@@ -220,10 +196,10 @@ fn holes(draw: &mut Draw) -> DrawnCase {
 }
 
 /// Jobs that touch the same bytes at the same time.
-fn overlaps(draw: &mut Draw) -> DrawnCase {
+fn overlaps(draw: &mut Dice) -> DrawnCase {
     let rw = draw.of(&["--rw=read", "--rw=write"]);
     let bs = draw.of(&["--bs=4k", "--bs=16k"]);
-    let section = |draw: &mut Draw, name: &str| {
+    let section = |draw: &mut Dice, name: &str| {
         let line = draw.line(&[
             &["--size=256k", "--size=512k"],
             &["--offset=0", "--offset=0", "--offset=128k"],
@@ -232,14 +208,14 @@ fn overlaps(draw: &mut Draw) -> DrawnCase {
         format!("--name={name} {ON_FILE} {rw} {bs} {line}")
     };
     let mut line = section(draw, "a");
-    for name in ["b", "c"].into_iter().take(draw.below(3)) {
+    for name in ["b", "c"].into_iter().take(draw.below(3) as usize) {
         line = format!("{line} {}", section(draw, name));
     }
     DrawnCase::new(&line).on(FileLayout { held: FILE, rest: Rest::Data })
 }
 
 /// Jobs that the page cache serves, or that leave their data in it.
-fn buffered(draw: &mut Draw) -> DrawnCase {
+fn buffered(draw: &mut Dice) -> DrawnCase {
     let line = draw.line(&[
         &[
             "--rw=write",
@@ -257,7 +233,7 @@ fn buffered(draw: &mut Draw) -> DrawnCase {
 }
 
 /// Jobs whose depth has no effect.
-fn shallow(draw: &mut Draw) -> DrawnCase {
+fn shallow(draw: &mut Dice) -> DrawnCase {
     let line = draw.line(&[
         &[
             "--ioengine=psync",
@@ -274,7 +250,7 @@ fn shallow(draw: &mut Draw) -> DrawnCase {
 }
 
 /// Rates that the device does not reach, and stalls that the latencies hide.
-fn rates(draw: &mut Draw) -> DrawnCase {
+fn rates(draw: &mut Dice) -> DrawnCase {
     let line = draw.line(&[
         &["--sim_latency=constant:1ms", "--sim_latency=constant:300us --sim_stall=400ms:300ms"],
         &["--rw=randread", "--rw=write", "--rw=randrw", "--rw=rw --rwmixread=80"],
@@ -296,7 +272,7 @@ fn rates(draw: &mut Draw) -> DrawnCase {
 }
 
 /// Jobs that are too short for their percentiles, or that end within their ramp.
-fn short(draw: &mut Draw) -> DrawnCase {
+fn short(draw: &mut Dice) -> DrawnCase {
     let line = draw.line(&[
         &[
             "--sim_latency=constant:1ms",
@@ -322,7 +298,7 @@ fn short(draw: &mut Draw) -> DrawnCase {
 }
 
 /// A device that stalls near the end, so that the result is not steady.
-fn unsteady(draw: &mut Draw) -> DrawnCase {
+fn unsteady(draw: &mut Dice) -> DrawnCase {
     let line = draw.line(&[
         &["--sim_stall=8s:600ms", "--sim_stall=7s:1s,9s:500ms", "--sim_stall=6s:2s"],
         &["--rw=randread", "--rw=write", "--rw=randrw"],
@@ -335,7 +311,7 @@ fn unsteady(draw: &mut Draw) -> DrawnCase {
 }
 
 /// Verification that finds damaged data, or nothing.
-fn damaged(draw: &mut Draw) -> DrawnCase {
+fn damaged(draw: &mut Dice) -> DrawnCase {
     let line = draw.line(&[
         &[
             "--sim_lost_rate=5",
@@ -363,7 +339,7 @@ fn damaged(draw: &mut Draw) -> DrawnCase {
 }
 
 /// Contents that storage can make smaller.
-fn compressible(draw: &mut Draw) -> DrawnCase {
+fn compressible(draw: &mut Dice) -> DrawnCase {
     let line = draw.line(&[
         &[
             "--zero_buffers=1",
@@ -380,14 +356,13 @@ fn compressible(draw: &mut Draw) -> DrawnCase {
 }
 
 /// Options that mean something else than they seem to, or that have no effect.
-fn options(draw: &mut Draw) -> DrawnCase {
+fn options(draw: &mut Dice) -> DrawnCase {
     let line = draw.line(&[
         &["--rw=read", "--rw=randwrite", "--rw=randrw", "--rw=rw --rwmixread=30 --rate_iops=400"],
         &["--size=8MiB", "--size=8m", "--size=8m --io_size=4MiB", "--size=8m --bs=4KiB"],
         &[
             "--end_fsync=1",
             "--trim_backlog=8",
-            "--zonesize=1m",
             "--verify_fatal=1",
             "--flow=-2",
             "--time_based=30 --runtime=1",
@@ -404,7 +379,7 @@ fn options(draw: &mut Draw) -> DrawnCase {
 }
 
 /// Zones that hold no data, or of which too few may be open.
-fn zones(draw: &mut Draw) -> DrawnCase {
+fn zones(draw: &mut Dice) -> DrawnCase {
     let line = draw.line(&[
         &[
             "--rw=read",
@@ -420,7 +395,7 @@ fn zones(draw: &mut Draw) -> DrawnCase {
 }
 
 /// A replay on a device that is slower than the recorded one.
-fn replay(draw: &mut Draw) -> DrawnCase {
+fn replay(draw: &mut Dice) -> DrawnCase {
     let (count, step) = (40 + draw.below(200), 100 * (1 + draw.below(8)));
     let mut log = "fio version 3 iolog\n0 x add\n0 x open\n".to_owned();
     for n in 0..count {
@@ -440,7 +415,7 @@ fn replay(draw: &mut Draw) -> DrawnCase {
 }
 
 /// Calls about names and space, which move no data.
-fn names(draw: &mut Draw) -> DrawnCase {
+fn names(draw: &mut Dice) -> DrawnCase {
     let line = draw.line(&[
         &["--ioengine=filecreate", "--ioengine=filestat", "--ioengine=filedelete"],
         &["--nrfiles=20", "--nrfiles=300"],
@@ -450,7 +425,7 @@ fn names(draw: &mut Draw) -> DrawnCase {
 }
 
 /// Jobs that reserve space.
-fn space(draw: &mut Draw) -> DrawnCase {
+fn space(draw: &mut Dice) -> DrawnCase {
     let line = draw.line(&[&["--size=512k", "--size=1m"], &["--bs=4k", "--bs=64k"]]);
     let held = FileLayout { held: FILE, rest: Rest::Data };
     DrawnCase::new(&format!(
@@ -460,7 +435,7 @@ fn space(draw: &mut Draw) -> DrawnCase {
 }
 
 /// A reader that makes a file longer.
-fn longer(draw: &mut Draw) -> DrawnCase {
+fn longer(draw: &mut Dice) -> DrawnCase {
     let line = draw.line(&[
         &["--rw=read", "--rw=randread"],
         &["--size=2m", "--size=1536k"],
@@ -471,7 +446,7 @@ fn longer(draw: &mut Draw) -> DrawnCase {
 }
 
 /// A family of jobs, of which most have a hazard.
-pub(crate) type Family = (&'static str, fn(&mut Draw) -> DrawnCase);
+pub(crate) type Family = (&'static str, fn(&mut Dice) -> DrawnCase);
 
 pub(crate) const FAMILIES: [Family; 17] = [
     ("files", files),

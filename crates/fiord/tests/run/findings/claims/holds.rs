@@ -386,7 +386,10 @@ fn of_rates(
             let text = subject.section.value(if in_bytes { "rate" } else { "rate_iops" })?;
             let rates: Vec<f64> = text.split(',').map(size).collect();
             let of = |dir: usize| *rates.get(dir).or(rates.last()).unwrap_or(&0.0);
-            let own = said_direction(finding).map_or_else(|| of(0) + of(1), of);
+            let rw = subject.section.value("rw")?;
+            let used = |dir: usize| rw.contains("rw") || rw.contains(["read", "write"][dir]);
+            let all = || (0..2).filter(|dir| used(*dir)).map(of).sum();
+            let own = said_direction(finding).map_or_else(all, of);
             Truth::Is(own * subject.jobs as f64)
         }
         "share" => Truth::Is(said("reached") / said("asked")),

@@ -20,7 +20,8 @@ use std::ops::Range;
 use fiord_stat::finding::{Finding, Severity};
 use serde_json::Value;
 
-use crate::findings::claims::draw::{Draw, DrawnCase, FAMILIES};
+use crate::dice::Dice;
+use crate::findings::claims::draw::{DrawnCase, FAMILIES};
 use crate::findings::claims::holds::RanCase;
 use crate::fiord::Place;
 use crate::ground::of_this_machine;
@@ -194,7 +195,7 @@ fn sound_jobs_have_no_false_finding() {
     let place = Place::new();
     let mut tally = Tally::default();
     for seed in seeds(SOUND) {
-        tally.examine(&place, &draw::sound(&mut Draw::new(seed)), ("sound", seed));
+        tally.examine(&place, &draw::sound(&mut Dice::new(seed)), ("sound", seed));
     }
     tally.end();
 }
@@ -208,7 +209,7 @@ fn claims_are_true_and_remedies_work() {
     let mut tally = Tally::default();
     for (name, family) in FAMILIES {
         for seed in seeds(SAMPLE) {
-            tally.examine(&place, &family(&mut Draw::new(seed)), (name, seed));
+            tally.examine(&place, &family(&mut Dice::new(seed)), (name, seed));
         }
     }
     let covered: BTreeSet<&str> = tally.ids.keys().map(String::as_str).collect();

@@ -18,8 +18,9 @@ pub(crate) struct MapInformer {
 
 impl MapInformer {
     /// The hook of a job; `None` if it informs no other job.
-    pub(crate) fn of(job: &JobPlan, outside: &Outside) -> Result<Option<Self>, JobError> {
-        let make = || TrackedMaps::of(job, outside.maps, None).map(|maps| MapInformer { maps });
+    pub(crate) fn of(job: &JobPlan, outside: &Outside) -> Result<Option<Box<Self>>, JobError> {
+        let maps = || TrackedMaps::of(job, outside.maps, None);
+        let make = || maps().map(|maps| Box::new(MapInformer { maps }));
         job.informs_maps.then(make).transpose()
     }
 }

@@ -120,10 +120,15 @@ impl Verifier {
     }
 
     /// The hook of a job; `None` if the job verifies nothing.
-    pub(crate) fn of(job: &JobPlan, outside: &Outside) -> Result<Option<Self>, JobError> {
-        let Some(plan) = &job.verify else { return Ok(None) };
+    pub(crate) fn of(job: &JobPlan, outside: &Outside) -> Result<Option<Box<Self>>, JobError> {
+        job.verify.as_ref().map(|plan| Self::of_plan(job, plan, outside)).transpose()
+    }
+
+    /// Not inlined: only jobs that verify need its stack.
+    #[inline(never)]
+    fn of_plan(job: &JobPlan, plan: &VerifyPlan, outside: &Outside) -> Result<Box<Self>, JobError> {
         let judge = Judge::of(job, plan, outside)?;
-        Ok(Some(Verifier {
+        Ok(Box::new(Verifier {
             pass: plan.pass,
             threads: CheckerThreads::start(job, plan, &judge.contents)?,
             to_hold: None,
