@@ -126,9 +126,9 @@ impl Splits {
     }
 }
 
-/// A histogram of latencies. It allocates its memory at the first value (10 KiB) and at the first one above 16 ms (22 KiB),
-/// so an unused histogram needs only three words. A copy holds only the buckets up to the last value, because a run with thousands of jobs keeps
-/// their histograms until its end. It is serialized as the text of a block of counts ([`fiord_formats::block`]).
+/// A histogram of latencies. An unused one needs only three words: it allocates memory at the first value (10 KiB) and at the
+/// first one above 16 ms (22 KiB). A copy holds only the buckets up to the last value, because a run with thousands of jobs keeps
+/// their histograms until its end. A histogram is serialized as the text of a block of counts ([`fiord_formats::block`]).
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Histogram {

@@ -154,7 +154,8 @@ impl HostsConsole {
             HostsEvent::Overdue { host, longest, limit } => {
                 let (name, longest, limit) = (self.typed(host), longest.as_secs(), limit.as_secs());
                 report(format_args!(
-                    "host {name}: its jobs have not ended, and their run time is {longest} s at most. fiord ends them after                      {limit} s. To fix: press Ctrl-C to have the results now\n"
+                    "host {name}: its jobs have not ended, and their run time is {longest} s at most. fiord ends them after \
+                     {limit} s. To fix: press Ctrl-C to have the results now\n"
                 ));
             }
             HostsEvent::Stopping { signal: Some(signal), .. } => {
