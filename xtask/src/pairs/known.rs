@@ -37,7 +37,7 @@ const FULL: &str = "ios.*> bytes.*> job.*> traced.*> covered.*> rows.*> syncs> f
 const SPREAD: &str = "begin.* end.* covered.* hot.* deciles.* contents.*";
 
 /// How a job divides its work between reads and writes.
-const MIX: &str = "ios.read ios.write bytes.* traced.* covered.* rows.* syncs contents.*";
+const MIX: &str = "ios.read ios.write bytes.* traced.* covered.* end.* rows.* syncs contents.*";
 
 /// How many reads verify how many writes, and their sizes.
 const VERIFIED: &str = "ios.read ios.total job.* traced.read rows.* sizes.read smallest.read sequential.read alignment.read";
@@ -51,15 +51,18 @@ const FILES: &str = "files.* switches.* begin.* end.* covered.* hot.* deciles.* 
 /// Every known difference.
 pub(super) const KNOWN: &[Known] = &[
     known("#syncs", "depth.1<", "Depths count only I/Os."),
-    known("#paced #async", "depth.1", "depths, submissions and completions in the report then"),
+    known("#async", "depth.1<", "depths, submissions and completions in the report then"),
     known("#odd #writes", "contents.zlib>", "fio repeats one buffer"),
     known("bsrange=4k-8k,2k-64k #writes", "contents.zlib>", "fio repeats one buffer"),
     known("verify=null", "contents.duplicates<", "fio repeats one buffer"),
     known("verify=* percentage_random=50", "status", "reports its own blocks as bad"),
     known("verify=* zonemode=*", "status", "reports its own blocks as bad"),
     known("verify=* random_distribution=*", "status", "reports its own blocks as bad"),
+    known("experimental_verify=* #mixed", "status", "reports its own blocks as bad"),
     known("experimental_verify=* #rand", "status", "reports its own blocks as bad"),
     known("ioengine=mmap verify=*", "status", "reports its own blocks as bad"),
+    known("verify=* continue_on_error=all", VERIFIED, "reports its own blocks as bad"),
+    known("verify=* continue_on_error=all", "bytes.read", "reports its own blocks as bad"),
     known("verify=* continue_on_error=all", "error.*<", "reports its own blocks as bad"),
     known("experimental_verify=* loops=*", MORE, "With `experimental_verify`, each of the `loops`"),
     known("verify=* #holes", TIMES, "verifies `rw=write:8k` in two passes"),
@@ -92,11 +95,8 @@ pub(super) const KNOWN: &[Known] = &[
     known("write_bw_log=l", "text.heads", "statistics of bandwidth and IOPS are of windows"),
     known("ioengine=posixaio iodepth_batch=4 #paced", "status", "not end a job with `posixaio`"),
     known("verify=* dedupe_percentage=*", "contents.*", "decide what verified blocks contain"),
-    known(
-        "verify=* #mixed #seq #paced loops=*",
-        VERIFIED,
-        "also verifies blocks of earlier passes",
-    ),
+    known("verify=* #mixed rate* loops=*", VERIFIED, "also verifies blocks of earlier passes"),
+    known("verify=* #mixed rate* loops=*", MIX, "Verify reads do not count into a rate"),
     known("#backwards offset=*", SPREAD, "With an `offset`, `rw=read:-8k` begins"),
     known("#backwards offset=* #sizes", MORE, "With an `offset`, `rw=read:-8k` begins"),
     known("#backwards offset=* bs=4k,8k", MORE, "With an `offset`, `rw=read:-8k` begins"),
@@ -112,11 +112,13 @@ pub(super) const KNOWN: &[Known] = &[
     known("file_append=* loops=*", MORE, "`loops` does the same work in each pass."),
     known("random_generator=lfsr zonemode=*", SPREAD, "each visit to a zone draws"),
     known("bs=64k zonemode=* #rand", "refusal", "A zone that is smaller than a random block"),
+    known("#ranges offset=25% #holes", LESS, "with an `offset` in per cent** covers"),
     known("#ranges offset=25%", SPREAD, "with an `offset` in per cent** covers"),
     known("bs_is_seq_rand=*", "sizes.*", "With `bs_is_seq_rand`, random offsets"),
     known("bs_is_seq_rand=*", "end.* begin.* covered.*", "With `bs_is_seq_rand`, random offsets"),
     known("bs_is_seq_rand=* zonemode=*", MORE, "With `bs_is_seq_rand`, random offsets"),
     known("random_distribution=normal*", "begin.* end.*", "reach all blocks of a file"),
+    known("random_distribution=normal*", "covered.*> contents.*", "reach all blocks of a file"),
     known("#sizes random_distribution=*", FULL, "A random job does all requested I/O."),
     known("bs=4k,8k random_distribution=* #writes", FULL, "A random job does all requested I/O."),
     known("#sizes zonemode=* #rand", FULL, "A random job does all requested I/O."),
