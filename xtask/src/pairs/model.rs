@@ -64,7 +64,7 @@ pub(super) const PARAMS: &[Param] = &[
             v("rw=read:-8k", "reads seq holes backwards"),
             v("rw=randread:8", "reads rand"),
             v("rw=randwrite:4", "writes rand"),
-            v("rw=randread:4 rw_sequencer=identical", "reads rand"),
+            v("rw=randread:4 rw_sequencer=identical", "reads rand nomap"),
             v("rw=rw:2 rw_sequencer=sequential", "reads writes seq mixed holes odd"),
             v("rw=trim", "trims seq"),
             v("rw=randtrim", "trims rand"),
