@@ -51,6 +51,7 @@ const FILES: &str = "files.* switches.* begin.* end.* covered.* hot.* deciles.* 
 /// Every known difference.
 pub(super) const KNOWN: &[Known] = &[
     known("#syncs", "depth.1<", "Depths count only I/Os."),
+    known("#async #syncs", "depth.1", "Depths count only I/Os."),
     known("#async #paced", "depth.1", "depths, submissions and completions in the report then"),
     known("#async #trims", "depth.1", "depths, submissions and completions in the report then"),
     known("#async", "depth.1<", "depths, submissions and completions in the report then"),
