@@ -101,9 +101,10 @@ pub(super) fn compare(ours: &[Facts], theirs: &[Facts], speed: Speed) -> Vec<Dif
     found
 }
 
-/// Whether a job of the run did too little.
+/// Whether a job of the run did too little. A job that never did anything, with any seed, is not slow.
 fn is_slow(run: &Facts) -> bool {
-    run.iter().any(|(name, fact)| name.starts_with("job.") && number(fact) < ENOUGH)
+    let few = |fact| number(fact) > 0.0 && number(fact) < ENOUGH;
+    run.iter().any(|(name, fact)| name.starts_with("job.") && few(fact))
 }
 
 fn differ(ours: &[Option<Fact>], theirs: &[Option<Fact>], speed: Speed) -> bool {
@@ -251,6 +252,8 @@ mod tests {
         let mut slow = runs(&[0.0]);
         slow[0].insert("job.0".into(), Fact::Count(7.0));
         assert!(compare(&slow, &runs(&[900.0]), Speed::Timed).is_empty());
+        slow[0].insert("job.0".into(), Fact::Count(0.0));
+        assert_eq!(compare(&slow, &runs(&[900.0]), Speed::Timed).len(), 2);
     }
 
     #[test]

@@ -20,12 +20,15 @@ pub(super) fn report(session: &Session<'_>, cover: &Cover, records: &[Record]) -
     let mut classes: BTreeMap<&str, (usize, &[Difference])> = BTreeMap::new();
     let (mut equal, mut refused, mut explained) = (0, 0, 0);
     let mut ran = HashSet::new();
+    let (mut values_that_ran, mut refused_values) = (HashSet::new(), BTreeMap::new());
     for record in records {
         let Some(case) = space.parse(&record.case) else { continue };
         if record.refused {
             refused += 1;
+            case.choices().for_each(|choice| *refused_values.entry(choice).or_insert(0) += 1);
         } else {
             ran.extend(pairs_of(&case));
+            values_that_ran.extend(case.choices());
         }
         let anchor = |difference| Some(session.known.find(&case, difference)?.anchor);
         let anchors: HashSet<&str> = record.differences.iter().filter_map(anchor).collect();
@@ -56,6 +59,11 @@ pub(super) fn report(session: &Session<'_>, cover: &Cover, records: &[Record]) -
         ran.len(),
         cover.impossible.len()
     );
+    refused_values.retain(|choice, _| !values_that_ran.contains(choice));
+    for (choice, cases) in refused_values {
+        let words = space.value(choice).words;
+        let _ = writeln!(text, "{cases:6} cases, all refused by both programs: {words}");
+    }
     for (anchor, cases) in known {
         let _ = writeln!(text, "{cases:6} cases, documented as: {anchor}");
     }

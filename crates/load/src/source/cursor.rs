@@ -35,8 +35,8 @@ pub(super) struct OffsetGenerator {
     moved: u64,
     /// `trimwrite`: the next write goes to the block that was trimmed.
     pairs: bool,
-    /// When every block was visited, the map is cleared, so that the file is never done: only the clock ends the work, or the
-    /// files have skewed shares of it.
+    /// When every block was visited, the map is cleared, so that the file is never done: only the clock ends the work, the
+    /// files have skewed shares of it, or the blocks do not add up to the file.
     refills: bool,
     /// The files have skewed shares of the work (`file_service_type=zipf`), so none is done before the others.
     skewed: bool,
@@ -104,6 +104,7 @@ impl OffsetGenerator {
         } else {
             u64::MAX
         };
+        let rules = Rules::new(load, &sizes);
         OffsetGenerator {
             random: load.random,
             skip,
@@ -119,12 +120,12 @@ impl OffsetGenerator {
             left: false,
             moved: 0,
             pairs: load.mix == Mix::TrimWrite,
-            refills: (timed || skewed) && !one_by_one,
+            refills: (timed || skewed) && !one_by_one || rules.off_grid_order(),
             skewed,
             zone_writes,
             rests: load.zoned.is_some_and(|zoned| zoned.remainders),
             strided: load.strided,
-            rules: Rules::new(load, &sizes),
+            rules,
             sizes,
             count: 0,
             offset_rng: rng(Purpose::Offset),

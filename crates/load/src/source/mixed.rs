@@ -5,7 +5,7 @@
 //! chooses the offset. Shares are exact to one part in 2^32. Passes and loops follow the rules of
 //! [`super::limits`].
 
-use fiord_plan::{BlockSize, Distribution, JobPlan, Mix};
+use fiord_plan::{BlockSize, Distribution, Generator, JobPlan, Mix};
 use fiord_types::{Bytes, Dir, FileIndex};
 
 use super::limits::JobLimits;
@@ -113,6 +113,9 @@ impl Mixed {
         let Mix::ReadWrite { read_percent: percent @ 1..100 } = load.mix else { return None };
         let [file] = &job.target.files[..] else { return None };
         if !load.random || load.distribution != Distribution::Even {
+            return None;
+        }
+        if load.no_map && load.generator == Generator::Lfsr {
             return None;
         }
         let whole = |dir: Dir| load.random_percent[dir] == 100;

@@ -15,6 +15,9 @@ use crate::rng::{Purpose, Rng};
 #[derive(Debug, Clone)]
 pub(super) struct Rules {
     kind: Kind,
+    /// `random_generator=lfsr` with blocks that are longer or shorter than the distance of their offsets. Each offset is drawn
+    /// once, then all of them again, because their blocks do not add up to the file.
+    off_grid_order: bool,
     /// Per direction: the smallest block, and the number that offsets are multiples of.
     min: PerDir<u64>,
     align: PerDir<u64>,
@@ -50,8 +53,10 @@ impl Rules {
         let aligned = used().all(|dir| align[dir] == min[dir]);
         let fixed = used().all(|dir| sizes[dir].fixed());
         let first = used().next();
-        let same = used().all(|dir| Some(min[dir]) == first.map(|first| min[first]));
-        let kind = if load.no_map || !aligned {
+        let grid = |dir: Dir| (min[dir], align[dir]);
+        let same = used().all(|dir| Some(grid(dir)) == first.map(grid));
+        let off_grid_order = load.generator == Generator::Lfsr && !aligned;
+        let kind = if (load.no_map || !aligned) && !off_grid_order {
             Kind::Free
         } else if !fixed && load.generator != Generator::Lfsr {
             Kind::Mapped
@@ -71,6 +76,7 @@ impl Rules {
         let (seed, repeat) = (load.seed, load.repeat);
         Rules {
             kind,
+            off_grid_order,
             min,
             align,
             unit,
@@ -80,6 +86,11 @@ impl Rules {
             sequence,
             sprandom: load.sprandom,
         }
+    }
+
+    /// Whether a file gets another round when all its offsets were drawn.
+    pub(super) fn off_grid_order(&self) -> bool {
+        self.off_grid_order
     }
 
     /// Begins a pass.
@@ -233,7 +244,7 @@ impl RandomOffsets {
         len: u32,
         rng: &mut Rng,
     ) -> Option<(u64, u32)> {
-        let (min, align) = (rules.min[dir], rules.align[dir]);
+        let align = rules.align[dir];
         let order = match &mut self.memory {
             Memory::None => {
                 let places = rules.places(dir, self.len)?;
@@ -261,7 +272,7 @@ impl RandomOffsets {
             Memory::Orders(orders) => &mut orders[dir],
         };
         let order = order.get_or_insert_with(|| {
-            let blocks = self.len / min;
+            let blocks = rules.places(dir, self.len).unwrap_or(0);
             let (file, pass) = (self.stream & u64::from(u32::MAX), self.stream >> 32);
             let own = match rules.kind {
                 Kind::PerDirection => (dir as u64 + 1) << 28,
@@ -273,7 +284,7 @@ impl RandomOffsets {
         order.left = order.left.checked_sub(1)?;
         let block = order.returned.take().unwrap_or_else(|| order.order.draw());
         self.last = Last::Block(block);
-        Some((block * min, len))
+        Some((block * align, len))
     }
 
     /// Only `made` bytes of the last I/O were made: its other blocks count as not visited.

@@ -8,7 +8,7 @@ use fiord_job::option::table::{
 use fiord_types::{Dir, PerDir};
 
 use super::mix;
-use crate::model::{BlockSize, Load, Mix, SeqRandSizes};
+use crate::model::{BlockSize, Generator, Load, Mix, SeqRandSizes};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -158,7 +158,12 @@ fn warn_off_grid(job: Reading, load: &Load, messages: &mut Messages) {
     {
         messages.push(job.warning(
             BA,
-            "any use of blockalign= turns off randommap: some blocks are chosen twice, others never",
+            match load.generator {
+                Generator::Lfsr => "blockalign= is not the block size: blocks overlap, or leave gaps",
+                Generator::Tausworthe | Generator::Tausworthe64 => {
+                    "any use of blockalign= turns off randommap: some blocks are chosen twice, others never"
+                }
+            },
         ));
     }
 }

@@ -455,6 +455,10 @@ fn warnings() {
         ("--size=1m --iomem_align=3000", "is not a power of two: fiord uses 4096"),
         ("--size=1m --time_based", "time_based requires a runtime/timeout setting"),
         ("--size=1m --ba=512 --rw=randread", "turns off randommap"),
+        (
+            "--size=1m --ba=512 --rw=randread --random_generator=lfsr",
+            "blocks overlap, or leave gaps",
+        ),
         ("--size=1m --ioengine=mmap --direct=1", "`direct` has no effect"),
         ("--size=1m --ioengine=io_uring --sqthread_poll_cpu=1", "no effect without"),
         ("--size=2m --filename=/dev/d", "has only 1048576 bytes"),

@@ -294,3 +294,32 @@ fn the_random_order_depends_only_on_the_seed() {
         (ios(&job("rw=randwrite size=64k fsync=3")), ios(&job("rw=randread size=64k")));
     assert!(written.iter().zip(&read).all(|(written, read)| written.offset == read.offset));
 }
+
+/// `random_generator=lfsr` draws each offset once before it draws one again, also if `blockalign` is not the block size.
+#[test]
+fn lfsr_repeats_no_offset_off_the_grid_of_the_blocks() {
+    for (words, offsets) in [
+        ("rw=randread bs=8k ba=4k size=256k", 63),
+        ("rw=randread bs=4k ba=8k size=256k", 32),
+        ("rw=randrw bs=4k ba=8k size=256k", 32),
+        ("rw=randread bs=4k ba=8k size=256k loops=3", 32),
+        ("rw=randread bs=4k ba=8k size=256k nrfiles=2", 16),
+        ("rw=randread bs=4k ba=8k size=256k nrfiles=2 openfiles=1", 16),
+    ] {
+        let job = job(&format!("{words} random_generator=lfsr"));
+        let ios = ios(&job);
+        assert_eq!(
+            ios.iter().map(|io| u64::from(io.len)).sum::<u64>(),
+            job.end.loops * (256 << 10)
+        );
+        for file in 0..job.target.files.len() {
+            let file = FileIndex(file as u32);
+            let drawn: Vec<u64> =
+                ios.iter().filter(|io| io.file == file).map(|io| io.offset).collect();
+            for round in drawn.chunks(offsets) {
+                let different: HashSet<u64> = round.iter().copied().collect();
+                assert_eq!(different.len(), round.len(), "{words}: {round:?}");
+            }
+        }
+    }
+}
