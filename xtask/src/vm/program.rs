@@ -63,13 +63,13 @@ pub(super) fn of_devices(devices: &[&Device]) -> Result<Vec<Program>> {
     Ok(programs)
 }
 
-/// Returns a copy of a program without debug information, which would only fill the memory of the machine. Without
+/// Returns a copy of a program without symbols and debug information, which would only fill the memory of the machine. Without
 /// strip(1), the program itself.
 fn small(program: &Path, name: &str) -> Result<PathBuf> {
     let place = super::place();
     std::fs::create_dir_all(&place).with_context(|| place.display().to_string())?;
     let small = place.join(name);
     let mut strip = Command::new("strip");
-    strip.arg("--strip-debug").arg("-o").arg(&small).arg(program);
+    strip.arg("--strip-all").arg("-o").arg(&small).arg(program);
     Ok(if strip.status().is_ok_and(|status| status.success()) { small } else { program.into() })
 }

@@ -5,6 +5,9 @@
 //! stopped, the machine is switched off, and the other scenarios run on a new one. With `--machines N`, N machines run
 //! side by side.
 //!
+//! If the kernel of a machine panics, which its emulated drivers sometimes do, the scenario runs once more on a new machine, and
+//! the panic is printed.
+//!
 //! A scenario of several boots (`boots: N`) asks for a power cut in each boot but the last. The host then kills the
 //! machine, starts it again with the same drives, and runs the script from its beginning.
 //!
@@ -51,8 +54,20 @@ const PORTION: usize = 6;
 /// What has been done, shared by the machines that run side by side.
 struct Tally<'a> {
     waiting: Vec<&'a Scenario>,
+    /// Scenarios whose machine had a kernel that panicked.
+    panicked: Vec<String>,
     count: usize,
     failures: usize,
+}
+
+/// How the scenarios of a boot ended.
+#[derive(Default)]
+struct Judged {
+    /// How many have a result.
+    done: usize,
+    failures: usize,
+    /// The kernel panicked in the next one, which may run again: the first line that it printed about that.
+    panic: Option<String>,
 }
 
 /// Runs all scenarios.
@@ -60,8 +75,8 @@ pub(super) fn run(bench: &Bench, scenarios: &[Scenario]) -> Result<ExitCode> {
     let began = Instant::now();
     let failed = super::place().join("failed");
     let _ = fs::remove_dir_all(&failed);
-    let tally = Tally { waiting: scenarios.iter().collect(), count: 0, failures: 0 };
-    let tally = Mutex::new(tally);
+    let waiting = scenarios.iter().collect();
+    let tally = Mutex::new(Tally { waiting, panicked: Vec::new(), count: 0, failures: 0 });
     std::thread::scope(|scope| {
         let machine = |number| run_machines(bench, number, &failed, &tally);
         let machine = |number| scope.spawn(move || machine(number));
@@ -86,30 +101,34 @@ fn run_machines(bench: &Bench, number: u32, failed: &Path, tally: &Mutex<Tally>)
     let console = super::place().join(format!("console-{number}.log"));
     let most = if bench.options.machines > 1 { PORTION } else { usize::MAX };
     loop {
-        let boot: Vec<&Scenario> = {
-            let waiting = &mut tally.lock().expect("no thread panicked").waiting;
-            let portion = scenario::sharing(waiting).min(most);
-            waiting.drain(..portion).collect()
+        let (boot, panicked): (Vec<&Scenario>, _) = {
+            let mut tally = tally.lock().expect("no thread panicked");
+            let portion = scenario::sharing(&tally.waiting).min(most);
+            (tally.waiting.drain(..portion).collect(), tally.panicked.clone())
         };
         if boot.is_empty() {
             return Ok(());
         }
-        let mut failures = 0;
-        let done = one_boot(bench, &boot, (failed, &console), &mut failures)?;
+        let judged = one_boot(bench, &boot, (failed, &console), &panicked)?;
         let mut tally = tally.lock().expect("no thread panicked");
-        tally.waiting.splice(..0, boot[done..].iter().copied());
-        tally.count += done;
-        tally.failures += failures;
+        tally.waiting.splice(..0, boot[judged.done..].iter().copied());
+        tally.count += judged.done;
+        tally.failures += judged.failures;
+        if let Some(panic) = judged.panic {
+            let name = &boot[judged.done].name;
+            println!("the kernel of the machine panicked, so {name} runs again: {panic}");
+            tally.panicked.push(name.clone());
+        }
     }
 }
 
-/// Boots and runs as many of the scenarios as one machine can. Returns how many have a result.
+/// Boots and runs as many of the scenarios as one machine can. `panicked`: those that do not run again after a panic.
 fn one_boot(
     bench: &Bench,
     scenarios: &[&Scenario],
     (failed, console): (&Path, &Path),
-    failures: &mut usize,
-) -> Result<usize> {
+    panicked: &[String],
+) -> Result<Judged> {
     let names = scenarios.iter().flat_map(|scenario| &scenario.devices);
     let devices = bench.devices.named_all(names)?;
     let mut drives = Drives::new(bench.options.seed)?;
@@ -128,7 +147,7 @@ fn one_boot(
         })
     };
     let (mut machine, mut lines) = start(&drives)?;
-    let mut judged = 0;
+    let mut judged = Judged::default();
     for scenario in scenarios {
         let mut output = String::new();
         let outcome = loop {
@@ -140,10 +159,16 @@ fn one_boot(
                 outcome => break outcome,
             }
         };
-        judged += 1;
+        if matches!(outcome, Outcome::Failed(_)) && !panicked.contains(&scenario.name) {
+            judged.panic = panic_of(console);
+            if judged.panic.is_some() {
+                break;
+            }
+        }
+        judged.done += 1;
         match &outcome {
             Outcome::Failed(why) => {
-                *failures += 1;
+                judged.failures += 1;
                 let kept = keep(failed, scenario, &output, console)?;
                 println!("FAILED  {:<24} {why}\n        kept in {}", scenario.name, kept.display());
                 let output = output + &machine.errors();
@@ -175,6 +200,14 @@ fn boot(
         println!("the machine did not boot: it is started again");
     }
     start()
+}
+
+/// The first line about the cause if the kernel panicked.
+fn panic_of(console: &Path) -> Option<String> {
+    let text = String::from_utf8_lossy(&fs::read(console).ok()?).into_owned();
+    let panic = text.find("Kernel panic - ")?;
+    let cause = text.find("BUG: ").filter(|cause| *cause < panic).unwrap_or(panic);
+    text[cause..].lines().next().map(|line| line.trim_end().to_owned())
 }
 
 /// Whether the machine cannot run another scenario.
@@ -279,4 +312,24 @@ fn keep(failed: &Path, scenario: &Scenario, output: &str, console: &Path) -> Res
     fs::write(folder.join("output"), output).with_context(|| folder.display().to_string())?;
     let _ = fs::copy(console, folder.join("console"));
     Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_of_the_kernel_is_found_in_its_console() {
+        let folder = super::super::scratch::Scratch::new().unwrap();
+        let console = folder.join("console");
+        fs::write(&console, "[ 1.0] Run /init\n[ 2.0] rdma0 speed is unknown\n").unwrap();
+        assert_eq!(panic_of(&console), None);
+        let text = "[ 1.0] BUG: kernel NULL pointer dereference, address: 18\r\n[ 1.1] Call Trace:\r\n\
+                    [ 1.2] Kernel panic - not syncing: Fatal exception\r\n";
+        fs::write(&console, text).unwrap();
+        let panic = panic_of(&console);
+        assert_eq!(panic.as_deref(), Some("BUG: kernel NULL pointer dereference, address: 18"));
+        fs::write(&console, "[ 1.2] Kernel panic - not syncing: no init").unwrap();
+        assert_eq!(panic_of(&console).as_deref(), Some("Kernel panic - not syncing: no init"));
+    }
 }
