@@ -82,10 +82,10 @@ impl WindowSample {
     /// use fiord_stat::samples::{SampleLatencies, WindowSample};
     /// use fiord_types::{Bytes, Nanos};
     ///
-    /// let latencies = SampleLatencies::of_values([Nanos(1000), Nanos(1030)]);
+    /// let latencies = SampleLatencies::of_values([Nanos(1000), Nanos(1020)]);
     /// let sample = WindowSample::new(2, Bytes(1024), latencies);
     /// assert_eq!(sample.mean(), Some(1008.0));
-    /// assert_eq!(sample.with_sum(Some(Nanos(2030))).mean(), Some(1015.0));
+    /// assert_eq!(sample.with_sum(Some(Nanos(2020))).mean(), Some(1010.0));
     /// ```
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
