@@ -10,6 +10,22 @@ use serde_json::Value;
 
 use crate::sandbox::Sandbox;
 
+/// Where temporary directories are made. Sockets are in some of them, and their paths have at most 107 bytes.
+fn parent() -> PathBuf {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    if target.as_os_str().len() > 70 { std::env::temp_dir() } else { target.into() }
+}
+
+/// Whether a command needs `/sys`, which some containers do not have. Says so.
+pub(crate) fn lacks_sys(line: &str) -> bool {
+    let lacks =
+        line.split_whitespace().any(|word| word == "devices") && !Path::new("/sys/block").exists();
+    if lacks {
+        eprintln!("not possible here: `{line}` needs /sys, which is not mounted");
+    }
+    lacks
+}
+
 /// A temporary directory, removed when it is dropped.
 pub(crate) struct Place(PathBuf, Option<Sandbox>);
 
@@ -17,8 +33,7 @@ impl Place {
     pub(crate) fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let n = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let path = path.join(format!("run-{}-{n}", std::process::id()));
+        let path = parent().join(format!("run-{}-{n}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Place(path, None)
     }

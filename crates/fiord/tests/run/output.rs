@@ -95,6 +95,9 @@ fn output_that_is_lost_is_no_success() {
     place.write("job", "[a]\nioengine=null\nsize=1m\nrw=read\n");
     let program = env!("CARGO_BIN_EXE_fiord");
     for line in PRINTS {
+        if crate::fiord::lacks_sys(line) {
+            continue;
+        }
         for (redirection, status, error) in [
             (">/dev/null", 0, ""),
             (">&-", 1, "standard output: it is closed"),

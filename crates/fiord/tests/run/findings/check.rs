@@ -81,6 +81,9 @@ fn each_problem_is_reported_once_in_the_requested_format() {
 fn a_closed_pipe_and_a_full_disk() {
     let place = Place::new();
     for line in ["check --name=a --rw=read --size=1m --iodepth=4", "devices --all"] {
+        if crate::fiord::lacks_sys(line) {
+            continue;
+        }
         let mut child = place.start(line);
         drop(child.stdout.take());
         let ran = crate::fiord::end(child, std::time::Duration::from_secs(20));

@@ -1,5 +1,6 @@
 //! `libiscsi`: logical units of tgt.
 
+use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
@@ -37,8 +38,14 @@ impl Tgt {
     }
 }
 
+/// Where tgtd and tgtadm meet (tgtd(8)): an ordinary user cannot write to the default, which is in `/var/run`.
+fn ipc() -> PathBuf {
+    std::env::temp_dir().join(format!("fiord-tgt-{}", std::process::id()))
+}
+
 fn admin(control: u32, order: &str) -> Output {
     let mut command = Command::new("tgtadm");
+    command.env("TGT_IPC_SOCKET", ipc());
     command.args(["-C", &control.to_string(), "--lld", "iscsi"]).args(order.split_whitespace());
     command.output().unwrap()
 }
@@ -59,6 +66,7 @@ impl Service for Tgt {
         // At most 32767. Ports that the kernel chooses differ in this, as they are from one half of all ports.
         let control = u32::from(port % 32768);
         let mut command = Command::new("tgtd");
+        command.env("TGT_IPC_SOCKET", ipc());
         command.args([
             "-f",
             "-C",
@@ -140,13 +148,10 @@ impl Drop for Tgt {
             "--mode",
             "system",
         ]);
+        command.env("TGT_IPC_SOCKET", ipc());
         let _ = command.output();
         for suffix in ["", ".lock"] {
-            let _ = std::fs::remove_file(format!("/var/run/tgtd/socket.{}{suffix}", self.control));
-            let _ = std::fs::remove_file(format!(
-                "/var/run/tgtd.ipc_abstract_namespace.{}{suffix}",
-                self.control
-            ));
+            let _ = std::fs::remove_file(format!("{}.{}{suffix}", ipc().display(), self.control));
         }
     }
 }
