@@ -1,4 +1,4 @@
-//! Reads the line charts of a page: their axes and the places of the points of each curve.
+//! Reads the charts of a page: their axes, the places of the points of each curve, and the cells of heat maps.
 
 use crate::compared::{Comparisons, Rounding::Digits};
 
@@ -52,7 +52,10 @@ impl Axis {
     }
 }
 
-/// A line chart.
+/// Bands of latencies of a heat map.
+pub(crate) const BANDS: usize = 44;
+
+/// A line chart or a heat map.
 pub(crate) struct Chart<'a> {
     pub label: &'a str,
     pub x: Axis,
@@ -94,8 +97,40 @@ impl<'a> Chart<'a> {
     }
 }
 
-/// The line charts of a page.
+impl Axis {
+    /// The band of a value.
+    pub(crate) fn band(&self, value: f64) -> usize {
+        let share = (self.place(value) - self.places.0) / (self.places.1 - self.places.0);
+        ((share * BANDS as f64) as usize).min(BANDS - 1)
+    }
+}
+
+impl Chart<'_> {
+    /// The shades of a heat map: for each column, which is so many seconds wide, those of its bands.
+    pub(crate) fn cells(&self, columns: usize, seconds: f64) -> Vec<[usize; BANDS]> {
+        let mut cells = vec![[0; BANDS]; columns];
+        let width = self.x.place(seconds) - self.x.places.0;
+        let height = (self.y.places.0 - self.y.places.1) / BANDS as f64;
+        for path in self.text.split("<path class=\"h").skip(1) {
+            let Some((shade, rest)) = path.split_once('"') else { continue };
+            let rectangles = attribute(rest, "d").unwrap_or("").split('M').skip(1);
+            for rectangle in rectangles {
+                let numbers = rectangle.split([' ', 'h', 'v', 'z']).map(str::parse::<f64>);
+                let numbers: Vec<f64> = numbers.map_while(Result::ok).collect();
+                let [left, top, length, ..] = numbers[..] else { continue };
+                let from = ((left - self.x.places.0) / width).round() as usize;
+                let to = ((left + length - self.x.places.0) / width).round() as usize;
+                let band = ((self.y.places.0 - top) / height).round() as usize - 1;
+                let own = cells.iter_mut().take(to).skip(from);
+                own.for_each(|cell| cell[band] = shade.parse().unwrap_or(0));
+            }
+        }
+        cells
+    }
+}
+
+/// The charts of a page.
 pub(crate) fn charts(page: &str) -> Vec<Chart<'_>> {
-    let starts = page.split("<svg class=\"chart lines").skip(1);
+    let starts = page.split("<svg class=\"chart ").skip(1);
     starts.filter_map(|rest| Chart::of(rest.split_once("</svg>")?.0)).collect()
 }

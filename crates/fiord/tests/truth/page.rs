@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::chart::{Chart, charts};
+use crate::chart::{BANDS, Chart, charts};
 use crate::compared::{Comparisons, Rounding::Digits};
 use crate::expected::{Asked, EntryTruth, LatencyTruth, RowTruth, middle};
 use crate::record::{DIRECTIONS, DoneIo, JobRecord, LatencyOf};
@@ -102,6 +102,7 @@ pub(crate) fn page(c: &mut Comparisons, page: &str, json: &Value, entries: &[Pag
     for row in &rows {
         rates(c, &charts, row);
         over_time(c, &charts, row);
+        heat(c, &charts, row);
         distribution(c, &charts, row, several);
     }
 }
@@ -290,6 +291,41 @@ fn over_time(c: &mut Comparisons, charts: &[Chart<'_>], row: &PageRow<'_>) {
             let time = (from + to) as f64 / 2e9;
             chart.x.compare(c, &format!("{label}: time"), found.0, (time, time));
             chart.y.compare(c, &format!("{label}: {name}"), found.1, range);
+        }
+    }
+}
+
+/// The middle of the bucket of a sample. Those below 64 ns have 4 ns.
+fn sampled(ns: u64) -> f64 {
+    let width = 1u64 << (ns | 64).ilog2().saturating_sub(4);
+    (ns / width * width) as f64 + width as f64 / 2.0
+}
+
+/// The heat map: for each column, the share of its I/Os in each band, on a scale of four decades.
+fn heat(c: &mut Comparisons, charts: &[Chart<'_>], row: &PageRow<'_>) {
+    let label = format!("Latencies over time: {}", row.name());
+    let Some(of) = latency_of(&row.entry.asked) else { return };
+    let Some(chart) = charts.iter().find(|chart| chart.label == label) else { return };
+    let windows = row.windows();
+    let join = windows.len().div_ceil(150).max(1);
+    let columns: Vec<Vec<u64>> = windows
+        .chunks(join)
+        .map(|part| part.iter().flat_map(|(_, ios)| ios).map(|io| of(io)).collect())
+        .collect();
+    let seconds = join as f64 * row.entry.window as f64 / 1e9;
+    let found = chart.cells(columns.len(), seconds);
+    for (at, (latencies, found)) in columns.iter().zip(found).enumerate() {
+        let mut counts = [0; BANDS];
+        latencies.iter().for_each(|ns| counts[chart.y.band(sampled(*ns))] += 1);
+        let expected = counts.map(|n| match n {
+            0 => 0,
+            n => {
+                let decades = (f64::from(n) / latencies.len() as f64).log10().max(-4.0);
+                1 + ((1.0 + decades / 4.0) * 8.0).round() as usize
+            }
+        });
+        for band in 0..BANDS {
+            c.same(&format!("{label}: column {at}, band {band}"), found[band], expected[band]);
         }
     }
 }
