@@ -9,7 +9,7 @@ use crate::fiord::Place;
 use crate::page::{self, PageEntry};
 use crate::record::JobRecord;
 use crate::runs::Outputs;
-use crate::{json, seeds, ssh, terse, text};
+use crate::{json, metrics, seeds, series, ssh, terse, text};
 
 /// Runs that the normal tests make.
 const SAMPLE: u64 = 6;
@@ -55,7 +55,8 @@ fn drawn(seed: u64) -> Drawn {
         &["", "--sim_short_rate=5"],
     ]);
     let line = format!(
-        "--output-format=json+,terse,normal --terse-version=5 --output=o.txt --html=p.html --findings=off --name=j0 --ioengine=sim \
+        "--output-format=json+,terse,normal --terse-version=5 --output=o.txt --html=p.html --metrics=m.prom \
+         --series=s.jsonl --series-format=jsonl --findings=off --name=j0 --ioengine=sim \
          --sim_record=r --size=8m --rw={mode} --sim_seed={}${{rank}} --randseed={}${{rank}} --bwavgtime=5 --iopsavgtime=7 \
          --percentile_list=1:50:99:99.9:100 --unified_rw_reporting={} --numjobs={jobs} {} {errors} {job}",
         1 + dice.below(99),
@@ -114,6 +115,7 @@ fn check(drawn: &Drawn) -> Comparisons {
         host_total(&mut c, &outputs.json["fiord"]["hosts"][number], &truths);
     }
     total(&mut c, &outputs, &entries, asked);
+    files(&mut c, (&read("m.prom"), &read("s.jsonl")), &hosts, asked);
     page::page(&mut c, &html, &outputs.json, &shown(drawn, &outputs.json, &hosts, &entries));
     c
 }
@@ -141,6 +143,27 @@ fn shown<'a>(
         window: json["client_stats"][at]["fiord"]["samples"]["window_ns"].as_u64().unwrap_or(0),
     };
     entries.iter().zip(parts).enumerate().map(one).collect()
+}
+
+/// The metrics and the series of each job of each host.
+fn files(
+    c: &mut Comparisons,
+    (metrics, series): (&str, &str),
+    hosts: &[Vec<HostJob>],
+    asked: &Asked,
+) {
+    let rows: Vec<Value> = series.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for (number, jobs) in hosts.iter().enumerate() {
+        for (at, job) in jobs.iter().enumerate() {
+            let name = format!("n{}", number + 1);
+            let labels = [format!("host=\"{name}\""), format!("job_index=\"{at}\"")];
+            metrics::job(c, metrics, &labels, &job.truth, asked);
+            let own = |row: &&Value| row["host"] == name && row["job_index"] == at;
+            let own: Vec<Value> = rows.iter().filter(own).cloned().collect();
+            let span = Span { begin: 0, end: job.record.last_end() };
+            series::rows(c, &own, &job.record, span, asked);
+        }
+    }
 }
 
 /// The sum of all hosts.

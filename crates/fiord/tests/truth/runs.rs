@@ -193,7 +193,7 @@ fn files(c: &mut Comparisons, place: &Place, jobs: &[RanJob<'_>]) {
         let own = |row: &&Value| row["job"] == name && row["job_index"] == at;
         let own: Vec<Value> = rows.iter().filter(own).cloned().collect();
         series::rows(c, &own, record, span, asked);
-        metrics::job(c, &metrics, at, &job.truth, asked);
+        metrics::job(c, &metrics, &[format!("job_index=\"{at}\"")], &job.truth, asked);
         let log = |kind: &str| read(format!("l{section}_{kind}.{}.log", at + 1));
         let texts = || ["lat", "clat", "slat", "bw", "iops"].map(|kind| (kind, log(kind))).to_vec();
         match job.drawn.logs {
