@@ -59,7 +59,7 @@ impl<'a> PageRow<'a> {
             },
             truth,
         };
-        rows.into_iter().filter(|(_, _, truth)| truth.issued > 0).map(row).collect()
+        rows.into_iter().filter(|(_, _, truth)| !truth.ios.is_empty()).map(row).collect()
     }
 
     /// A percentile, if the report has it.
