@@ -1,48 +1,18 @@
 //! Runs on many hosts. The hosts are directories of this machine: a script takes the place of ssh.
 
-use std::os::unix::fs::PermissionsExt;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::fiord::{Place, Ran, end, signal, some_work};
+pub(crate) use crate::ssh::{options, place};
 
 const SOON: Duration = Duration::from_secs(30);
-
-/// Takes the place of ssh: each host is a directory. There is no host `gone`.
-const SSH: &str = r#"#!/bin/sh
-host=$1
-shift
-[ "$host" = gone ] && { echo "ssh: Could not resolve hostname gone" >&2; exit 255; }
-mkdir -p "$host" && cd "$host" || exit 1
-echo $$ > pid
-exec "$@"
-"#;
-
-/// A directory with a program that takes the place of ssh.
-pub(crate) fn place() -> Place {
-    let place = Place::new();
-    place.write("ssh", SSH);
-    let path = place.path("ssh");
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    place
-}
 
 /// The command line of a run on these hosts.
 pub(crate) fn line(place: &Place, hosts: &str, rest: &str) -> String {
     format!("{} {rest}", options(place, hosts))
-}
-
-/// The options that name these hosts.
-pub(crate) fn options(place: &Place, hosts: &str) -> String {
-    let ssh = place.path("ssh").display().to_string();
-    // A short path: an error shows the command line, and cuts a long one.
-    let fiord = place.path("fiord");
-    if !fiord.exists() {
-        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fiord"), &fiord).unwrap();
-    }
-    format!("--hosts={hosts} --ssh={ssh} --remote-fiord={}", fiord.display())
 }
 
 pub(crate) fn started(place: &Place, hosts: &str, rest: &str) -> Child {

@@ -1,6 +1,6 @@
 //! Truth from the record: jobs that are drawn from many options run on a simulated device, which records each op with its
 //! times (`sim_record`). From this record alone the test recomputes every number in JSON, terse and text output, in logs,
-//! series and metrics, and those of `fiord compare`. They are equal, or within a rounding that is stated where it is compared.
+//! series and metrics, on the page of `--html`, and those of `fiord compare`. They are equal, or within a rounding that is stated where it is compared.
 //!
 //! A sample of seeds runs with the other tests. `FIORD_TRUTH_RUNS=1000` runs more, and `FIORD_TRUTH_SEED=17` only one, whose
 //! differences are printed.
@@ -14,18 +14,29 @@ mod fiord;
 #[path = "../run/sandbox.rs"]
 #[allow(dead_code, reason = "shared with the tests in `run`")]
 mod sandbox;
+#[path = "../run/screen.rs"]
+#[allow(dead_code, reason = "shared with the tests in `run`")]
+mod screen;
+#[path = "../run/ssh.rs"]
+mod ssh;
 
+mod chart;
 mod compare;
 mod compared;
 mod draw;
 mod expected;
+mod hosts;
 mod json;
+mod live;
 mod logs;
 mod metrics;
+mod page;
 mod real;
 mod record;
 mod runs;
 mod series;
+mod status;
+mod steady;
 mod terse;
 mod text;
 mod verified;

@@ -11,13 +11,19 @@ fn value(text: &str, name: &str, labels: &[String]) -> Option<f64> {
     line.rsplit(' ').next()?.parse().ok()
 }
 
-pub(crate) fn job(c: &mut Comparisons, text: &str, at: usize, truth: &EntryTruth, asked: &Asked) {
-    let index = format!("job_index=\"{at}\"");
-    let errors = value(text, "fiord_io_errors", std::slice::from_ref(&index));
+/// `own`: the labels of the job.
+pub(crate) fn job(
+    c: &mut Comparisons,
+    text: &str,
+    own: &[String],
+    truth: &EntryTruth,
+    asked: &Asked,
+) {
+    let errors = value(text, "fiord_io_errors", own);
     let survived = if asked.survives { truth.errors.len() } else { 0 };
     c.same("metrics: errors", errors.unwrap_or(-1.0) as i64, survived as i64);
     for (dir, row) in DIRECTIONS.into_iter().zip(&truth.rows) {
-        let labels = [index.clone(), format!("direction=\"{dir}\"")];
+        let labels = [own.to_vec(), vec![format!("direction=\"{dir}\"")]].concat();
         let used = !row.ios.is_empty();
         for (name, expected) in
             [("fiord_ios_total", row.ios.len() as u64), ("fiord_io_bytes_total", row.bytes)]
@@ -45,7 +51,7 @@ pub(crate) fn job(c: &mut Comparisons, text: &str, at: usize, truth: &EntryTruth
             let most =
                 bound.parse::<f64>().map_or(u64::MAX, |seconds| (seconds * 1e9).round() as u64);
             let expected = row.ios.iter().filter(|io| middle(of(io)) <= most).count();
-            let labels = [labels.to_vec(), vec![format!("le=\"{bound}\"")]].concat();
+            let labels = [labels.clone(), vec![format!("le=\"{bound}\"")]].concat();
             let found = value(text, "fiord_latency_seconds_bucket", &labels).unwrap_or(-1.0);
             c.same(&format!("metrics: {dir} up to {bound} s"), found as i64, expected as i64);
         }

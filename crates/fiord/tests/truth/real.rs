@@ -67,7 +67,7 @@ fn drawn(seed: u64) -> (String, Asked) {
 }
 
 /// The I/Os of the logs. The rows of an I/O are at one place in all of them.
-fn record(place: &Place, asked: &Asked) -> Vec<DoneIo> {
+pub(crate) fn record(place: &Place, asked: &Asked) -> Vec<DoneIo> {
     let read = |kind: &str| {
         let text = std::fs::read_to_string(place.path(&format!("l_{kind}.1.log")));
         let row = |line: &str| line.split(", ").map(|field| field.parse().unwrap()).collect();

@@ -42,7 +42,7 @@ impl DoneIo {
     }
 }
 
-/// A latency of an I/O.
+/// A latency of an I/O, or another number.
 pub(crate) type LatencyOf = fn(&DoneIo) -> u64;
 
 /// The record of a job.

@@ -6,6 +6,7 @@ use crate::compared::Comparisons;
 use crate::draw::{self, DrawnJob, DrawnLogs, DrawnRun};
 use crate::expected::{EntryTruth, Span};
 use crate::fiord::Place;
+use crate::page::{self, PageEntry};
 use crate::record::JobRecord;
 use crate::{json, logs, metrics, series, terse, text};
 
@@ -18,10 +19,17 @@ pub(crate) struct RanJob<'a> {
     pub truth: EntryTruth,
 }
 
+impl RanJob<'_> {
+    /// The job ended with an error.
+    fn dies(&self) -> bool {
+        !self.drawn.asked.survives && !self.truth.errors.is_empty()
+    }
+}
+
 fn command(run: &DrawnRun) -> String {
     let mut line = format!(
         "--output-format=json+,terse,normal --terse-version={} --output=o.txt --findings=off --series=s.jsonl \
-         --series-format=jsonl --series-interval={}ms --metrics=m.prom",
+         --series-format=jsonl --series-interval={}ms --metrics=m.prom --html=p.html",
         run.terse, run.interval
     );
     for (at, job) in run.jobs.iter().enumerate() {
@@ -76,11 +84,11 @@ pub(crate) fn check(seed: u64) -> (usize, Comparisons, String) {
         let truth = EntryTruth::of(&record, span, &drawn.asked);
         ran_jobs.push(RanJob { section, drawn, record, span, truth });
     }
-    let dies = |job: &RanJob<'_>| !job.drawn.asked.survives && !job.truth.errors.is_empty();
-    let died = ran_jobs.iter().filter(|job| dies(job)).count();
+    let died = ran_jobs.iter().filter(|job| job.dies()).count();
     c.same("exit status", ran.status.unwrap_or(-1), died as i32);
     c.same("messages on standard error", ran.err.is_empty(), died == 0);
-    compare(&mut c, &run, &outputs, &ran_jobs);
+    let page = std::fs::read_to_string(place.path("p.html")).unwrap_or_default();
+    compare(&mut c, &run, (&outputs, &page), &ran_jobs);
     files(&mut c, &place, &ran_jobs);
     (instances.len(), c, line)
 }
@@ -129,7 +137,12 @@ impl<'a> Outputs<'a> {
     }
 }
 
-fn compare(c: &mut Comparisons, run: &DrawnRun, outputs: &Outputs<'_>, jobs: &[RanJob<'_>]) {
+fn compare(
+    c: &mut Comparisons,
+    run: &DrawnRun,
+    (outputs, html): (&Outputs<'_>, &str),
+    jobs: &[RanJob<'_>],
+) {
     let entries: Vec<EntryTruth> = match run.jobs[0].group {
         true => vec![EntryTruth::merged(jobs.iter().map(|job| &job.truth))],
         false => jobs.iter().map(|job| job.truth.clone()).collect(),
@@ -138,6 +151,7 @@ fn compare(c: &mut Comparisons, run: &DrawnRun, outputs: &Outputs<'_>, jobs: &[R
     let found = outputs.json["jobs"].as_array().map_or(0, Vec::len);
     c.same("entries in JSON", found, entries.len());
     c.same("lines of terse output", outputs.terse.len(), entries.len());
+    let mut shown = Vec::new();
     for (at, entry) in entries.iter().enumerate() {
         let asked = &jobs[at].drawn.asked;
         let survives = match run.jobs[0].group {
@@ -151,8 +165,20 @@ fn compare(c: &mut Comparisons, run: &DrawnRun, outputs: &Outputs<'_>, jobs: &[R
         }
         let block = text::block(outputs.text, &format!("j{at}"));
         text::entry(c, block, entry, &asked);
+        let own = if run.jobs[0].group { jobs } else { &jobs[at..=at] };
+        let samples = &outputs.json["jobs"][at]["fiord"]["samples"];
+        shown.push(PageEntry {
+            label: format!("j{at}"),
+            truth: entry,
+            asked,
+            records: own.iter().map(|job| &job.record).collect(),
+            end: own.iter().map(|job| job.span.end).max().unwrap_or(0),
+            failed: own.iter().any(RanJob::dies),
+            window: samples["window_ns"].as_u64().unwrap_or(0),
+        });
     }
     text::groups(c, outputs.text, &group);
+    page::page(c, html, &outputs.json, &shown);
 }
 
 /// Compares the files that the run wrote.
@@ -167,7 +193,7 @@ fn files(c: &mut Comparisons, place: &Place, jobs: &[RanJob<'_>]) {
         let own = |row: &&Value| row["job"] == name && row["job_index"] == at;
         let own: Vec<Value> = rows.iter().filter(own).cloned().collect();
         series::rows(c, &own, record, span, asked);
-        metrics::job(c, &metrics, at, &job.truth, asked);
+        metrics::job(c, &metrics, &[format!("job_index=\"{at}\"")], &job.truth, asked);
         let log = |kind: &str| read(format!("l{section}_{kind}.{}.log", at + 1));
         let texts = || ["lat", "clat", "slat", "bw", "iops"].map(|kind| (kind, log(kind))).to_vec();
         match job.drawn.logs {

@@ -16,7 +16,7 @@ const PERCENTILES: [(&str, f64); 6] = [
 ];
 
 /// The latencies that samples have: completion latencies, or total ones if only these are measured.
-fn latency_of(asked: &Asked) -> Option<fn(&DoneIo) -> u64> {
+pub(crate) fn latency_of(asked: &Asked) -> Option<fn(&DoneIo) -> u64> {
     match (asked.clat, asked.lat) {
         (true, _) => Some(DoneIo::clat),
         (false, true) => Some(DoneIo::lat),
@@ -100,7 +100,7 @@ fn one(c: &mut Comparisons, row: &Value, ios: &[&DoneIo], seconds: f64, asked: &
 }
 
 /// The two latencies between which an interpolated percentile lies.
-fn around(truth: &LatencyTruth, percent: f64) -> (u64, u64) {
+pub(crate) fn around(truth: &LatencyTruth, percent: f64) -> (u64, u64) {
     let sorted = truth.sorted();
     let rank = (percent / 100.0 * sorted.len() as f64).ceil() as usize;
     let at = |rank: usize| sorted[rank.clamp(1, sorted.len()) - 1];

@@ -80,7 +80,7 @@ pub(crate) fn block<'a>(text: &'a str, name: &str) -> &'a str {
 }
 
 /// A number with a unit prefix, and the value of one unit of its last digit.
-fn shown(text: &str) -> (f64, f64) {
+pub(crate) fn shown(text: &str) -> (f64, f64) {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -92,7 +92,7 @@ fn shown(text: &str) -> (f64, f64) {
     (value * factor, 10f64.powi(-decimals) * factor)
 }
 
-fn number(c: &mut Comparisons, what: &str, text: &str, expected: f64) {
+pub(crate) fn number(c: &mut Comparisons, what: &str, text: &str, expected: f64) {
     let (found, step) = shown(text);
     c.close(&format!("text: {what} `{text}`"), found, expected, Digits(step * 1.001));
 }

@@ -549,11 +549,15 @@ fn iodepth_low_and_batches_are_kept() {
     let mut job = plain();
     job.depth.batch = Some(4);
     job.depth.low = Some(2);
-    let (result, log, most) = run_list(job, 16, (0..100).map(write_at).collect(), whole);
+    let list = || (0..100).map(write_at).collect();
+    let (result, log, most) = run_list(job.clone(), 16, list(), whole);
     assert_eq!((log.len(), most), (100, 16));
     // 100 I/Os in submissions of at most 4.
     assert_eq!(result.recorder.submit.0[2..], [0; 5]);
     assert!(result.recorder.submit.0[1] >= 25);
+    // The rests of short transfers do not count.
+    let (result, ..) = run_list(job, 16, list(), |_, op| Outcome::ok(op.len.min(1024)));
+    assert_eq!(result.recorder.submit.0[2..], [0; 5]);
 }
 
 #[test]

@@ -138,12 +138,14 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         slots.fresh.clear();
     }
 
-    /// Submits the queued ops in a separate system call.
+    /// Submits the queued ops in a separate system call. The rests of short transfers are no further I/Os of the
+    /// submission.
     pub(super) fn flush_batch<M: Mode>(&mut self, slots: &mut Slots, now: u64) -> u64 {
+        let submitted = slots.fresh.len() as u32;
         self.stamp_issue::<M>(slots);
         self.end_stage::<M>(LoopStage::Rest);
         match self.engine.flush() {
-            Ok(count) => self.state.recorder.submit.record(count),
+            Ok(_) => self.state.recorder.submit.record(submitted),
             Err(e) => engine_failed(self.state, e, Stage::Submit),
         }
         self.end_stage::<M>(LoopStage::Submission);
