@@ -26,9 +26,23 @@ pub(super) fn rewrites(plan: &JobPlan) -> bool {
         plan.target.files.len() > 1 && matches!(plan.target.service, FileService::Skewed(_));
     at_random
         || skewed
-        || load.step != Step::None
+        || load.step != Step::None && !has_holes_once(plan)
         || load.sprandom.is_some()
         || plan.end.bytes > region
+}
+
+/// Whether a job skips bytes after each of its blocks and goes through its files once in each loop.
+fn has_holes_once(plan: &JobPlan) -> bool {
+    let (load, end) = (&plan.load, &plan.end);
+    let one_way = load.mix.dirs().count() == 1;
+    let Some(block) = load_block(plan).filter(|_| one_way && !load.random) else { return false };
+    let files = &plan.target.files;
+    let whole = |sum: Bytes, len: Bytes| sum.saturating_add(len.round_down(block));
+    let pass = files.iter().fold(Bytes::ZERO, |sum, file| whole(sum, file.len));
+    let crossing = block.saturating_mul(files.len() as u64);
+    matches!(load.step, Step::Skip(bytes) if bytes > 0)
+        && !(end.sized || end.time_based)
+        && end.bytes.saturating_add(crossing) > pass
 }
 
 /// Whether a loop may end within a pass over the files, so that another loop, or the rest of this one, begins again
