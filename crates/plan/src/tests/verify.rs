@@ -102,6 +102,8 @@ fn tracking() {
     assert_eq!(tracking("--rw=write:8k --bs=64k --io_size=1m"), map(8192));
     assert_eq!(tracking("--rw=write:8k --bs=64k --time_based --runtime=3"), map(8192));
     assert_eq!(tracking("--rw=write:-8k --bs=64k"), map(8192));
+    // The files end within a hole, and start over.
+    assert_eq!(tracking("--rw=write:8k --bs=4k --nrfiles=3"), map(4096));
     assert_eq!(tracking("--rw=randwrite --nrfiles=4 --file_service_type=zipf:1.2"), map(4096));
     assert_eq!(tracking("--rw=trimwrite --offset=1k"), map(1024));
     assert_eq!(tracking("--rw=write --bsrange=1k-3k --bs_unaligned"), Tracking::Records);

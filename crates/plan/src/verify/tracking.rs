@@ -7,7 +7,8 @@ use fiord_job::option::value::PatternPart;
 use fiord_types::{Bytes, Dir, common_divisor};
 
 use crate::model::{
-    BlockSize, Distribution, FileService, JobPlan, Mix, Step, Tracking, VerifyMethod, VerifyPlan,
+    BlockSize, Distribution, FilePlan, FileService, JobPlan, Mix, Step, Tracking, VerifyMethod,
+    VerifyPlan,
 };
 
 /// The capacities of all zones of a device are multiples of this many bytes.
@@ -40,7 +41,15 @@ fn has_holes_once(plan: &JobPlan) -> bool {
     let whole = |sum: Bytes, len: Bytes| sum.saturating_add(len.round_down(block));
     let pass = files.iter().fold(Bytes::ZERO, |sum, file| whole(sum, file.len));
     let crossing = block.saturating_mul(files.len() as u64);
-    matches!(load.step, Step::Skip(bytes) if bytes > 0)
+    let Step::Skip(skip @ 1..) = load.step else { return false };
+    // A file that ends within a hole starts over, unless it is longer than the region.
+    let stride = block.0.saturating_add(skip.unsigned_abs());
+    let stops = |file: &FilePlan| {
+        let last = file.len.0.saturating_sub(1) / stride * stride;
+        let goes_on = file.size_now.max(file.size_needed).is_some_and(|size| size > file.len);
+        goes_on || last.saturating_add(block.0) >= file.len.0
+    };
+    files.iter().all(stops)
         && !(end.sized || end.time_based)
         && end.bytes.saturating_add(crossing) > pass
 }
