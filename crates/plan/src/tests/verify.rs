@@ -101,6 +101,7 @@ fn tracking() {
     assert_eq!(tracking("--rw=write:8k --bs=64k"), Tracking::Replay);
     assert_eq!(tracking("--rw=write:8k --bs=64k --io_size=1m"), map(8192));
     assert_eq!(tracking("--rw=write:8k --bs=64k --time_based --runtime=3"), map(8192));
+    assert_eq!(tracking("--rw=write:8k --bs=64k --loops=2"), map(8192));
     assert_eq!(tracking("--rw=write:-8k --bs=64k"), map(8192));
     // The files end within a hole, and start over.
     assert_eq!(tracking("--rw=write:8k --bs=4k --nrfiles=3"), map(4096));

@@ -32,7 +32,7 @@ pub(super) fn rewrites(plan: &JobPlan) -> bool {
         || plan.end.bytes > region
 }
 
-/// Whether a job skips bytes after each of its blocks and goes through its files once in each loop.
+/// Whether a job skips bytes after each of its blocks and goes through its files once.
 fn has_holes_once(plan: &JobPlan) -> bool {
     let (load, end) = (&plan.load, &plan.end);
     let one_way = load.mix.dirs().count() == 1;
@@ -50,7 +50,7 @@ fn has_holes_once(plan: &JobPlan) -> bool {
         goes_on || last.saturating_add(block.0) >= file.len.0
     };
     files.iter().all(stops)
-        && !(end.sized || end.time_based)
+        && !(end.sized || end.time_based || end.loops > 1)
         && end.bytes.saturating_add(crossing) > pass
 }
 
