@@ -197,6 +197,17 @@ pub(super) const KNOWN: &[Known] = &[
     known("trim_percentage=* #mixed #seq #async", "end.*", "it counts the trims, and makes fewer"),
     known("trim_percentage=* #mixed #seq", LESS, "a sequential mixed job of fio goes on"),
     known("trim_percentage=* #mixed #seq", "end.*<", "a sequential mixed job of fio goes on"),
+    known(
+        "#seq #writes io_size=3m zonemode=*",
+        "covered.*> end.* sequential.*>",
+        "sequential writes beyond `size`",
+    ),
+    known("#seq #writes #timed zonemode=*", "sequential.*>", "sequential writes beyond `size`"),
+    known(
+        "rw=trimwrite io_size=3m zonemode=*",
+        "*.trim< ios.total< job.*<",
+        "sequential writes beyond `size`",
+    ),
     known("random_distribution=zoned_abs*", "refusal", "beyond one of the files is an error"),
     known("fixedbufs=*", "status", "`fixedbufs` and `registerfiles` work with"),
     known("dedupe_percentage=*", "contents.duplicates", "is the share of all blocks of 4 KiB"),

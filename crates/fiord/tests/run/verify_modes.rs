@@ -192,6 +192,10 @@ fn trimmed_blocks_must_read_as_zeros() {
     // What has been verified is not trimmed any more.
     assert_eq!(run("--rw=write --trim_percentage=100 --verify_backlog=4"), (64, 64, 0, 64, 0));
     assert_eq!(run("--rw=write --trim_percentage=100 --verify_backlog=16"), (64, 64, 32, 64, 0));
+    // A batch that is smaller than the backlog reads the oldest writes, which are trimmed by then.
+    let batches =
+        "--rw=randwrite --trim_percentage=100 --verify_backlog=16 --verify_backlog_batch=8";
+    assert_eq!(run(batches), (64, 64, 64, 64, 0));
     for options in [
         "--rw=write",
         "--rw=randwrite --verify=fiord --loops=2",

@@ -133,7 +133,10 @@ impl Asked {
         let regions = job.target.region();
         let lens = files.iter().map(|f| f.len.round_down(block));
         let whole = lens.fold(Bytes::ZERO, Bytes::saturating_add);
-        let resized = job.end.sized || !(whole..=regions).contains(&job.end.bytes);
+        // The last block of each file may cross the end of its share of the bytes.
+        let crossing = block.saturating_mul(files.len() as u64);
+        let fits = job.end.bytes.saturating_add(crossing) > whole && job.end.bytes <= regions;
+        let resized = job.end.sized || !fits;
         match job.end.bytes {
             bytes if bytes == whole && !job.end.sized => Asked { bytes: regions, resized },
             bytes => Asked { bytes, resized },

@@ -10,7 +10,7 @@ use fiord_job::option::value::Amount;
 use fiord_types::{Bytes, Dir};
 
 use crate::machine::survey::Survey;
-use crate::model::{BlockSize, EngineAccess, FileKind, FilePlan, Load, Mix, Zones};
+use crate::model::{BlockSize, EngineAccess, FileKind, FilePlan, Load, Mix, Step, Zones};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::target::share::HostShare;
@@ -123,7 +123,13 @@ fn with_last_block(
     let zones = load.zoned.is_some() || load.strided.is_some();
     let stated = matches!(job.get(SIZE), Some(Amount::Bytes(_))) && !job.is_set(FILESIZE);
     match alike && stated && !load.random && !zones && share.is_none() {
-        true => sizes::whole_blocks(region, extent, u64::from(*block)),
+        true => {
+            let skip = match load.step {
+                Step::Skip(bytes) => u64::try_from(bytes).unwrap_or(0),
+                _ => 0,
+            };
+            sizes::whole_blocks(region, extent, u64::from(*block), skip)
+        }
         false => region,
     }
 }

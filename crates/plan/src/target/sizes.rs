@@ -262,9 +262,11 @@ impl Wanted {
     }
 }
 
-/// The region, rounded up to whole blocks of this many bytes if the file holds them.
-pub(crate) fn whole_blocks(region: Region, extent: Extent, block: u64) -> Region {
-    let len = region.len.0.checked_next_multiple_of(block.max(1)).unwrap_or(region.len.0);
+/// The region, extended to the end of its last block if the file holds it. `skip`: bytes between two blocks.
+pub(crate) fn whole_blocks(region: Region, extent: Extent, block: u64, skip: u64) -> Region {
+    let stride = block.saturating_add(skip).max(1);
+    let last = region.len.0.saturating_sub(1) / stride * stride;
+    let len = last.saturating_add(block).max(region.len.0);
     let end = region.offset.0.saturating_add(len);
     match extent.size_now() {
         Some(size) if end <= size => Region { len: Bytes(len), ..region },

@@ -83,6 +83,9 @@ fn one_file() {
         ("--filename=m --size=512k --bs=4160", M / 2, 0, 127 * 4160, None),
         ("--filename=m --filesize=512k --bs=4160", 524_160, 0, M / 2, None),
         ("--filename=m --size=1m --bs=4160", 1_048_320, 0, M, None),
+        ("--filename=/dev/d --size=512k --bs=64k --rw=read:20k", M / 2, 0, 568 << 10, None),
+        ("--filename=/dev/d --size=500k --bs=64k --rw=read:20k", 458_752, 0, 500 << 10, None),
+        ("--filename=/dev/d --size=512k --bs=24k --rw=read:20k", 516_096, 0, M / 2, None),
         // What has no size is as large as `size`.
         ("--ioengine=null --size=1m --offset=30%", M, 315_392, M, None),
         ("--ioengine=null --size=1m --offset=30% --offset_align=64k", M, 327_680, M, None),

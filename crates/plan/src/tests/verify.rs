@@ -98,9 +98,27 @@ fn tracking() {
     assert_eq!(tracking("--rw=randwrite --bssplit=6k/50:8k/50"), map(2048));
     assert_eq!(tracking("--rw=write --time_based --runtime=3"), Tracking::Replay);
     assert_eq!(tracking("--rw=write --io_size=2m"), map(4096));
+    assert_eq!(tracking("--rw=write:8k --bs=64k"), Tracking::Replay);
+    assert_eq!(tracking("--rw=write:8k --bs=64k --io_size=1m"), map(8192));
+    assert_eq!(tracking("--rw=write:8k --bs=64k --time_based --runtime=3"), map(8192));
+    assert_eq!(tracking("--rw=write:8k --bs=64k --loops=2"), map(8192));
+    assert_eq!(tracking("--rw=write:-8k --bs=64k"), map(8192));
+    // The files end within a hole, and start over.
+    assert_eq!(tracking("--rw=write:8k --bs=4k --nrfiles=3"), map(4096));
     assert_eq!(tracking("--rw=randwrite --nrfiles=4 --file_service_type=zipf:1.2"), map(4096));
     assert_eq!(tracking("--rw=trimwrite --offset=1k"), map(1024));
     assert_eq!(tracking("--rw=write --bsrange=1k-3k --bs_unaligned"), Tracking::Records);
+}
+
+/// fio has one header in each block, and the two programs can check each other's blocks.
+#[test]
+fn blocks_with_holes_between_them_have_one_header_each() {
+    for rw in ["write:8k", "read:8k", "write:8k --verify_only"] {
+        let line = format!("--name=a --size=1m --bs=64k --filename=f --verify=crc64 --rw={rw}");
+        let jobs = jobs(&Fake::empty().file("f", 1 << 20), &line);
+        let interval = jobs[0].verify.as_ref().unwrap().interval;
+        assert_eq!(interval, Some(Bytes(64 << 10)), "{rw}");
+    }
 }
 
 /// Jobs that use one file at the same time agree on one map.

@@ -9,7 +9,7 @@ use fiord_types::{Bytes, Errno};
 
 use super::tracking;
 use crate::machine::facts::Facts;
-use crate::model::{FilePlan, JobPlan, Tracking, VerifyMethod, VerifyPass};
+use crate::model::{FilePlan, JobPlan, Step, Tracking, VerifyMethod, VerifyPass};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -139,7 +139,8 @@ fn usable(state: VerifyState, job: Reading, plan: &JobPlan) -> Result<VerifyStat
         // The job reads what the zones contain, in any order.
         return usable_for_zones(state, job, plan);
     }
-    let once = tracking::of_job(plan, false) == Tracking::Replay;
+    // fio goes through files with holes twice.
+    let once = plan.load.step == Step::None && tracking::of_job(plan, false) == Tracking::Replay;
     match state.mark() {
         None if plan.load.random && !is_complete(&state, plan) => Err(Unusable {
             why: "fio wrote it, and fio draws random offsets in another order than fiord, so the blocks that were \

@@ -7,7 +7,8 @@ use fiord_job::option::value::PatternPart;
 use fiord_types::{Bytes, Dir, common_divisor};
 
 use crate::model::{
-    BlockSize, Distribution, FileService, JobPlan, Mix, Step, Tracking, VerifyMethod, VerifyPlan,
+    BlockSize, Distribution, FilePlan, FileService, JobPlan, Mix, Step, Tracking, VerifyMethod,
+    VerifyPlan,
 };
 
 /// The capacities of all zones of a device are multiples of this many bytes.
@@ -26,9 +27,31 @@ pub(super) fn rewrites(plan: &JobPlan) -> bool {
         plan.target.files.len() > 1 && matches!(plan.target.service, FileService::Skewed(_));
     at_random
         || skewed
-        || load.step != Step::None
+        || load.step != Step::None && !has_holes_once(plan)
         || load.sprandom.is_some()
         || plan.end.bytes > region
+}
+
+/// Whether a job skips bytes after each of its blocks and goes through its files once.
+fn has_holes_once(plan: &JobPlan) -> bool {
+    let (load, end) = (&plan.load, &plan.end);
+    let one_way = load.mix.dirs().count() == 1;
+    let Some(block) = load_block(plan).filter(|_| one_way && !load.random) else { return false };
+    let files = &plan.target.files;
+    let whole = |sum: Bytes, len: Bytes| sum.saturating_add(len.round_down(block));
+    let pass = files.iter().fold(Bytes::ZERO, |sum, file| whole(sum, file.len));
+    let crossing = block.saturating_mul(files.len() as u64);
+    let Step::Skip(skip @ 1..) = load.step else { return false };
+    // A file that ends within a hole starts over, unless it is longer than the region.
+    let stride = block.0.saturating_add(skip.unsigned_abs());
+    let stops = |file: &FilePlan| {
+        let last = file.len.0.saturating_sub(1) / stride * stride;
+        let goes_on = file.size_now.max(file.size_needed).is_some_and(|size| size > file.len);
+        goes_on || last.saturating_add(block.0) >= file.len.0
+    };
+    files.iter().all(stops)
+        && !(end.sized || end.time_based || end.loops > 1)
+        && end.bytes.saturating_add(crossing) > pass
 }
 
 /// Whether a loop may end within a pass over the files, so that another loop, or the rest of this one, begins again

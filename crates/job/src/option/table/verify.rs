@@ -120,7 +120,8 @@ options! {
     pub const VERIFY_BACKLOG: Opt<Option<u64>> =
         option("verify_backlog", COUNT64, "verify_backlog=1024").under("verify");
 
-    /// How many blocks the job verifies each time. The default is `verify_backlog`.
+    /// How many blocks the job verifies each time. The default is `verify_backlog`. A smaller number verifies the
+    /// oldest blocks first.
     pub const VERIFY_BACKLOG_BATCH: Opt<Option<u32>> =
         option("verify_backlog_batch", COUNT, "verify_backlog_batch=512").under("verify");
 

@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use fiord_plan::JobPlan;
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir};
 
 use super::{job, said};
 use crate::Next;
@@ -275,5 +275,14 @@ fn holes_end_a_pass_where_the_file_goes_on() {
         let all = super::ios(&job(&format!("{words} bs=4k size=1m")));
         let got = (all.len(), all.last().map(|io| io.offset >> 10));
         assert_eq!(got, (count, Some(last)), "{words}");
+    }
+    // The planner extends the region to the end of the last block: `bs=24k size=1m` is more than whole blocks then.
+    for (skip, size, count, last) in [(8, 1072, 15, 1008), (20, 1036, 24, 1012)] {
+        let bs = if skip == 8 { 64 } else { 24 };
+        let mut job = job(&format!("rw=read:{skip}k bs={bs}k size={size}k file_size=4m"));
+        job.end.bytes = job.end.bytes.min(Bytes(1 << 20));
+        let all = super::ios(&job);
+        let got = (all.len(), all.last().map(|io| io.offset >> 10));
+        assert_eq!(got, (count, Some(last)), "{skip}");
     }
 }

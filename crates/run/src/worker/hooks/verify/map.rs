@@ -511,7 +511,7 @@ impl TrackedMaps {
     /// The file of the next of them.
     pub(super) fn first_unread_file(&self) -> Option<FileIndex> {
         let repeated = self.repeats.front().map(|range| range.file);
-        repeated.or_else(|| self.backlog.as_ref()?.ranges.first_file())
+        repeated.or_else(|| Some(self.backlog.as_ref()?.ranges.first()?.0))
     }
 
     /// The next of them. `None`: not now.
@@ -531,16 +531,19 @@ impl TrackedMaps {
         {
             return Some(io);
         }
-        while self.backlog.as_ref()?.ranges.first_file().is_some_and(&wanted) {
-            let (file, range) = self.backlog.as_mut()?.ranges.pop_first()?;
-            // The rest was reset, or other jobs have overwritten it.
-            if let Some(io) = self.next_in(file, range.start, range.end) {
-                let rest = io.offset + u64::from(io.len)..range.end;
-                self.backlog.as_mut()?.ranges.insert(file, rest);
-                return Some(io);
+        loop {
+            let (file, range) = self.backlog.as_ref()?.ranges.first()?;
+            if !wanted(file) {
+                return None;
+            }
+            // `None`: the rest was reset, or other jobs have overwritten it.
+            let next = self.next_in(file, range.start, range.end);
+            let end = next.map_or(range.end, |io| io.offset + u64::from(io.len));
+            self.backlog.as_mut()?.ranges.remove(file, range.start..end);
+            if next.is_some() {
+                return next;
             }
         }
-        None
     }
 
     /// Waits a moment for other jobs.

@@ -1,45 +1,76 @@
 //! Disjoint ranges of files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use fiord_types::FileIndex;
 
-/// A set of ranges of bytes that do not overlap, in the order of files and offsets. Adjacent ranges stay separate.
+/// A set of ranges of bytes that do not overlap. Adjacent ranges stay separate.
 #[derive(Debug, Clone, Default)]
 pub(super) struct FileRanges {
-    /// The end of each range, by file and start.
-    ends: BTreeMap<(FileIndex, u64), u64>,
+    /// By file and start.
+    ranges: BTreeMap<(FileIndex, u64), Entry>,
+    /// Ranges by age: number, file and start. `None`: the first range is the one with the lowest file and offset.
+    by_age: Option<BTreeSet<(u64, FileIndex, u64)>>,
+    /// Number of ranges that were added.
+    added: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    end: u64,
+    /// Number of the range, in the order of insertion. The parts of a range keep its number.
+    number: u64,
 }
 
 impl FileRanges {
+    /// An empty set whose first range is the one that was added first.
+    pub(super) fn oldest_first() -> Self {
+        FileRanges { by_age: Some(BTreeSet::new()), ..FileRanges::default() }
+    }
+
     /// Number of ranges.
     pub(super) fn len(&self) -> usize {
-        self.ends.len()
+        self.ranges.len()
     }
 
     /// Adds a range. It replaces what it overlaps.
     pub(super) fn insert(&mut self, file: FileIndex, range: Range<u64>) {
         self.remove(file, range.clone());
         if !range.is_empty() {
-            self.ends.insert((file, range.start), range.end);
+            self.added += 1;
+            self.put(file, range.start, Entry { end: range.end, number: self.added });
         }
     }
 
     /// Removes a range, and parts of other ranges that overlap it. Returns the number of bytes that were removed.
     pub(super) fn remove(&mut self, file: FileIndex, range: Range<u64>) -> u64 {
         let mut removed = 0;
-        while let Some(found) = self.last_overlap(file, &range) {
-            removed += found.end.min(range.end) - found.start.max(range.start);
-            self.ends.remove(&(file, found.start));
-            if found.end > range.end {
-                self.ends.insert((file, range.end), found.end);
+        while let Some((start, entry)) = self.last_overlap(file, &range) {
+            removed += entry.end.min(range.end) - start.max(range.start);
+            self.take(file, start);
+            if entry.end > range.end {
+                self.put(file, range.end, entry);
             }
-            if found.start < range.start {
-                self.ends.insert((file, found.start), range.start);
+            if start < range.start {
+                self.put(file, start, Entry { end: range.start, ..entry });
             }
         }
         removed
+    }
+
+    fn put(&mut self, file: FileIndex, start: u64, entry: Entry) {
+        self.ranges.insert((file, start), entry);
+        if let Some(by_age) = &mut self.by_age {
+            by_age.insert((entry.number, file, start));
+        }
+    }
+
+    fn take(&mut self, file: FileIndex, start: u64) {
+        let taken = self.ranges.remove(&(file, start));
+        if let (Some(by_age), Some(entry)) = (&mut self.by_age, taken) {
+            by_age.remove(&(entry.number, file, start));
+        }
     }
 
     /// Whether the set contains a byte of a range.
@@ -47,39 +78,46 @@ impl FileRanges {
         self.last_overlap(file, range).is_some()
     }
 
-    /// Removes the first range within another one and returns it.
+    /// Whether the set contains each byte of a range, as one range.
+    pub(super) fn contains(&self, file: FileIndex, range: &Range<u64>) -> bool {
+        self.last_overlap(file, range)
+            .is_some_and(|(start, entry)| start <= range.start && entry.end >= range.end)
+    }
+
+    /// Removes the range with the lowest offset of those that begin within another one, and returns the part within it.
     pub(super) fn pop_within(&mut self, file: FileIndex, within: Range<u64>) -> Option<Range<u64>> {
-        let ((_, start), end) = self.ends.range((file, within.start)..(file, within.end)).next()?;
-        let found = *start..*end;
-        self.ends.remove(&(file, found.start));
-        if found.end > within.end {
-            self.ends.insert((file, within.end), found.end);
-        }
-        Some(found.start..found.end.min(within.end))
+        let keys = (file, within.start)..(file, within.end);
+        let ((_, start), entry) = self.ranges.range(keys).next()?;
+        let found = *start..entry.end.min(within.end);
+        self.remove(file, found.clone());
+        Some(found)
     }
 
-    /// The file of the first range.
-    pub(super) fn first_file(&self) -> Option<FileIndex> {
-        self.ends.first_key_value().map(|((file, _), _)| *file)
-    }
-
-    /// Removes the first range and returns it.
-    pub(super) fn pop_first(&mut self) -> Option<(FileIndex, Range<u64>)> {
-        let ((file, start), end) = self.ends.pop_first()?;
-        Some((file, start..end))
+    /// The first range.
+    pub(super) fn first(&self) -> Option<(FileIndex, Range<u64>)> {
+        let (file, start) = match &self.by_age {
+            Some(by_age) => by_age.first().map(|(_, file, start)| (*file, *start))?,
+            None => *self.ranges.first_key_value()?.0,
+        };
+        Some((file, start..self.ranges.get(&(file, start))?.end))
     }
 
     /// Removes all ranges.
     pub(super) fn clear(&mut self) {
-        self.ends.clear();
+        self.ranges.clear();
+        if let Some(by_age) = &mut self.by_age {
+            by_age.clear();
+        }
     }
 
-    fn last_overlap(&self, file: FileIndex, range: &Range<u64>) -> Option<Range<u64>> {
+    /// Start and entry of the last range that overlaps another one.
+    fn last_overlap(&self, file: FileIndex, range: &Range<u64>) -> Option<(u64, Entry)> {
         if range.is_empty() {
             return None;
         }
-        let ((_, start), end) = self.ends.range((file, 0)..(file, range.end)).next_back()?;
-        (*end > range.start).then_some(*start..*end)
+        let keys = (file, 0)..(file, range.end);
+        let ((_, start), entry) = self.ranges.range(keys).next_back()?;
+        (entry.end > range.start).then_some((*start, *entry))
     }
 }
 
@@ -90,7 +128,12 @@ mod tests {
     const FILE: FileIndex = FileIndex(3);
 
     fn all(mut ranges: FileRanges) -> Vec<Range<u64>> {
-        std::iter::from_fn(|| ranges.pop_first()).map(|(_, range)| range).collect()
+        let mut all = Vec::new();
+        while let Some((file, range)) = ranges.first() {
+            ranges.remove(file, range.clone());
+            all.push(range);
+        }
+        all
     }
 
     #[test]
@@ -107,6 +150,25 @@ mod tests {
         assert!(ranges.overlaps(FILE, &(7..9)) && ranges.overlaps(FILE, &(10..13)));
         assert!(!ranges.overlaps(FILE, &(8..12)) && !ranges.overlaps(FileIndex(2), &(0..99)));
         ranges.insert(FILE, 0..100);
-        assert_eq!((ranges.len(), ranges.pop_first()), (1, Some((FILE, 0..100))));
+        assert_eq!((ranges.len(), ranges.first()), (1, Some((FILE, 0..100))));
+    }
+
+    #[test]
+    fn the_oldest_range_can_be_the_first() {
+        let mut ranges = FileRanges::oldest_first();
+        for range in [20..30, 0..10, 10..20] {
+            ranges.insert(FILE, range);
+        }
+        ranges.insert(FileIndex(0), 0..5);
+        assert_eq!(all(ranges.clone()), [20..30, 0..10, 10..20, 0..5]);
+        // The parts of a range keep its age; what replaces it is new.
+        ranges.remove(FILE, 24..26);
+        ranges.insert(FILE, 5..12);
+        assert_eq!(all(ranges.clone()), [20..24, 26..30, 0..5, 12..20, 0..5, 5..12]);
+        assert!(ranges.contains(FILE, &(6..12)) && !ranges.contains(FILE, &(6..13)));
+        assert_eq!(ranges.pop_within(FILE, 4..8), Some(5..8));
+        assert_eq!(all(ranges.clone()), [20..24, 26..30, 0..5, 12..20, 0..5, 8..12]);
+        ranges.clear();
+        assert_eq!((ranges.len(), ranges.first()), (0, None));
     }
 }

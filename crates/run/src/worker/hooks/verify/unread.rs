@@ -25,8 +25,10 @@ impl UnreadWrites {
     pub(super) fn new(backlog: Backlog) -> Self {
         let most = usize::try_from(backlog.writes).unwrap_or(usize::MAX);
         let most = most.saturating_mul(2).saturating_add(1024);
+        // A batch that reads everything goes through the file in order. A smaller one must not leave old writes unread.
+        let reads_all = u64::from(backlog.batch) >= backlog.writes;
         UnreadWrites {
-            ranges: FileRanges::default(),
+            ranges: if reads_all { FileRanges::default() } else { FileRanges::oldest_first() },
             most,
             overflowed: false,
             overwritten: Bytes::ZERO,
@@ -40,8 +42,11 @@ impl UnreadWrites {
         self.changed(file, range, true);
     }
 
-    /// The data of a range is known, or it is not known any more.
+    /// The data of a range is known, or it is not known any more. A range that waits already keeps its turn.
     pub(super) fn changed(&mut self, file: FileIndex, range: Range<u64>, wrote: bool) {
+        if wrote && self.ranges.contains(file, &range) {
+            return;
+        }
         self.ranges.remove(file, range.clone());
         if wrote && self.ranges.len() < self.most {
             self.ranges.insert(file, range);
