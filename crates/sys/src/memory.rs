@@ -495,8 +495,10 @@ mod tests {
                     Err(error) => {
                         eprintln!("no huge pages here: {error}");
                         let all = error.to_string();
+                        // Without /sys, the sizes of the kernel are not known.
+                        let unknown = size.is_none() && all.contains("/sys/kernel/mm/hugepages");
                         assert!(
-                            all.contains("nr_hugepages") || error.errno == Errno::EPERM,
+                            all.contains("nr_hugepages") || error.errno == Errno::EPERM || unknown,
                             "{all}"
                         );
                     }

@@ -26,10 +26,6 @@ pub(crate) fn place() -> Place {
 /// The options that name these hosts.
 pub(crate) fn options(place: &Place, hosts: &str) -> String {
     let ssh = place.path("ssh").display().to_string();
-    // A short path: an error shows the command line, and cuts a long one.
-    let fiord = place.path("fiord");
-    if !fiord.exists() {
-        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fiord"), &fiord).unwrap();
-    }
-    format!("--hosts={hosts} --ssh={ssh} --remote-fiord={}", fiord.display())
+    let fiord = env!("CARGO_BIN_EXE_fiord");
+    format!("--hosts={hosts} --ssh={ssh} --remote-fiord={fiord}")
 }
