@@ -251,7 +251,10 @@ fn names_may_contain_blanks_and_paths() {
     );
     place.run("j.fio").ok();
     assert_eq!(place.names(), ["a dir", "j.fio", "my job_bw.1.log"]);
-    assert_eq!(rows(&place, "a dir/x y_iops.1.log"), [[0, 1, 0, 4096, 0]]);
+    // On a busy machine, the I/O ends after some milliseconds.
+    let rows = rows(&place, "a dir/x y_iops.1.log");
+    assert_eq!(rows.len(), 1, "{rows:?}");
+    assert_eq!(rows[0][1..], [1, 0, 4096, 0]);
 }
 
 #[test]
