@@ -496,8 +496,8 @@ impl Link {
     }
 
     /// Tells the peer that this end is done. Returns whether a message goes to it, which completes as
-    /// [`FAREWELL_SENT`]. No: the peer would not understand it, or it was sent before. `received`: how many messages of the peer
-    /// this end has received, modulo 2^32.
+    /// [`FAREWELL_SENT`]; false if the peer would not understand it, or if it was sent before. `received`: the number of messages
+    /// that this end has received from the peer, modulo 2^32.
     pub(super) fn say_farewell(&mut self, received: u32) -> bool {
         if std::mem::replace(&mut self.leaving, true) {
             return false;
@@ -515,7 +515,7 @@ impl Link {
         self.announced
     }
 
-    /// How many messages the peer has received, as its farewell says.
+    /// The number of messages that the peer has received, according to its farewell.
     pub(super) fn farewell_count(&self) -> u32 {
         PeerMessage::received(&self.texts[0])
     }

@@ -258,8 +258,8 @@ impl HostsConductor {
         }
     }
 
-    /// Stops hosts whose jobs go on long after their run time. The host itself says that they do something, so that alone is
-    /// no reason to wait for it.
+    /// Tells the user which hosts have jobs that go on after their run time, and stops a host long after it. That such jobs make
+    /// progress is known only from the host itself, which may be wrong.
     fn look_for_overdue(&mut self) {
         if self.stage != HostStage::Run {
             return;

@@ -40,9 +40,9 @@ pub(super) struct HostState {
     pub(super) reported: Nanos,
     /// The longest time that its jobs may run; `None`: unknown.
     pub(super) longest: Option<Nanos>,
-    /// The user knows that its jobs run for longer.
+    /// The user was told that its jobs run for longer than that.
     pub(super) is_overdue_known: bool,
-    /// When the conductor told the host to stop.
+    /// When the conductor first told the host to stop.
     pub(super) ordered: Option<Nanos>,
     /// When the conductor told the host to stop, or the latest result since then.
     pub(super) stopped: Option<Nanos>,

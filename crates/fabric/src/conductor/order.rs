@@ -95,7 +95,7 @@ pub enum HostsEvent {
         stage: HostStage,
         /// How long it has done nothing at least.
         idle: Nanos,
-        /// When the run no longer waits for it: after so much time without a sign of progress.
+        /// The time without a sign of progress after which the run no longer waits for the host.
         limit: Nanos,
     },
     /// A host reports progress of its jobs although their run time is over.
@@ -104,7 +104,7 @@ pub enum HostsEvent {
         host: HostIndex,
         /// The longest time that its jobs may run.
         longest: Nanos,
-        /// When the run no longer waits for it: after so much time since the start.
+        /// The time since the start after which the run no longer waits for the host.
         limit: Nanos,
     },
     /// A host is lost, refuses its jobs, or cannot go on.

@@ -331,7 +331,7 @@ fn a_host_that_sends_nothing_but_heartbeats_is_given_up() {
     }
 }
 
-/// Progress that the host invents does not, either.
+/// A host cannot hold a run by inventing progress.
 #[test]
 fn a_host_whose_jobs_outlast_their_run_time_is_named_and_given_up() {
     let endless = VirtualAgent { is_endless: true, ..VirtualAgent::running_for(10 * SECOND) };

@@ -106,7 +106,7 @@ impl Axis {
 }
 
 impl Chart<'_> {
-    /// The shades of a heat map: for each column, which is so many seconds wide, those of its bands.
+    /// The shades of a heat map, for each column those of its bands. `seconds`: the width of a column.
     pub(crate) fn cells(&self, columns: usize, seconds: f64) -> Vec<[usize; BANDS]> {
         let mut cells = vec![[0; BANDS]; columns];
         let width = self.x.place(seconds) - self.x.places.0;

@@ -8,7 +8,7 @@ use crate::page::figures;
 use crate::record::{DIRECTIONS, DoneIo, JobRecord};
 use crate::series::around;
 use crate::text::{number, shown};
-use crate::{screen, seeds};
+use crate::{each_seed, screen};
 
 /// Replays that the normal tests do.
 const SAMPLE: u64 = 4;
@@ -105,19 +105,10 @@ fn check(line: &str) -> Option<Comparisons> {
 
 #[test]
 fn the_end_of_a_replay_shows_what_the_record_says() {
-    let (mut jobs, mut numbers) = (0, 0);
-    let mut failed = Vec::new();
-    for seed in seeds(SAMPLE) {
+    each_seed(SAMPLE, |seed| {
         let line = drawn(seed);
-        let Some(c) = check(&line) else { return };
-        (jobs, numbers) = (jobs + 1, numbers + c.made);
-        if !c.wrong.is_empty() {
-            let first: Vec<&str> = c.wrong.iter().take(12).map(String::as_str).collect();
-            failed.push(format!("seed {seed}: {line}\n  {}", first.join("\n  ")));
-        }
-    }
-    println!("{jobs} replays, {numbers} numbers compared");
-    assert!(failed.is_empty(), "{} of {jobs} replays:\n{}", failed.len(), failed.join("\n"));
+        Some((check(&line)?, line))
+    });
 }
 
 /// A live line: the least time since the run began and the largest, s, and bytes and I/Os per second of a direction.

@@ -8,7 +8,7 @@ use crate::dice::Dice;
 use crate::expected::{Asked, EntryTruth};
 use crate::fiord::{Place, documents};
 use crate::record::{DIRECTIONS, DoneIo, JobRecord};
-use crate::{json, real, seeds, text};
+use crate::{each_seed, json, real, text};
 
 /// Runs that the normal tests make.
 const SAMPLE: u64 = 8;
@@ -154,17 +154,12 @@ fn check(drawn: &Drawn) -> (Comparisons, usize) {
 
 #[test]
 fn reports_so_far_are_those_of_the_first_ios() {
-    let (mut runs, mut interim, mut numbers) = (0, 0, 0);
-    let mut failed = Vec::new();
-    for seed in seeds(SAMPLE) {
+    let mut interim = 0;
+    each_seed(SAMPLE, |seed| {
         let drawn = drawn(seed);
         let (c, reports) = check(&drawn);
-        (runs, interim, numbers) = (runs + 1, interim + reports, numbers + c.made);
-        if !c.wrong.is_empty() {
-            let first: Vec<&str> = c.wrong.iter().take(12).map(String::as_str).collect();
-            failed.push(format!("seed {seed}: {}\n  {}", drawn.line, first.join("\n  ")));
-        }
-    }
-    println!("{runs} runs, {interim} reports before the last ones, {numbers} numbers compared");
-    assert!(failed.is_empty(), "{} of {runs} runs:\n{}", failed.len(), failed.join("\n"));
+        interim += reports;
+        Some((c, drawn.line))
+    });
+    println!("{interim} reports before the last ones");
 }

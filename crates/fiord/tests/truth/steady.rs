@@ -7,10 +7,10 @@ use crate::compared::{
     Rounding::{Digits, SixDecimals},
 };
 use crate::dice::Dice;
+use crate::each_seed;
 use crate::fiord::Place;
 use crate::record::{DoneIo, JobRecord};
 use crate::runs::Outputs;
-use crate::seeds;
 
 /// Jobs that the normal tests run.
 const SAMPLE: u64 = 16;
@@ -302,18 +302,12 @@ fn text(
 
 #[test]
 fn steady_state_is_that_of_the_recorded_intervals() {
-    let (mut jobs, mut numbers, mut steady) = (0, 0, 0);
-    let mut failed = Vec::new();
-    for seed in seeds(SAMPLE) {
+    let mut steady = 0;
+    each_seed(SAMPLE, |seed| {
         let drawn = drawn(seed);
         let (c, attained) = check(&drawn);
-        (jobs, numbers) = (jobs + 1, numbers + c.made);
         steady += u64::from(attained);
-        if !c.wrong.is_empty() {
-            let first: Vec<&str> = c.wrong.iter().take(12).map(String::as_str).collect();
-            failed.push(format!("seed {seed}: {}\n  {}", drawn.line, first.join("\n  ")));
-        }
-    }
-    println!("{jobs} jobs, {steady} of them steady, {numbers} numbers compared");
-    assert!(failed.is_empty(), "{} of {jobs} jobs:\n{}", failed.len(), failed.join("\n"));
+        Some((c, drawn.line))
+    });
+    println!("{steady} of them were steady");
 }

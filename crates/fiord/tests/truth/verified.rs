@@ -6,7 +6,7 @@ use crate::dice::Dice;
 use crate::expected::{Asked, EntryTruth, Span};
 use crate::fiord::Place;
 use crate::record::JobRecord;
-use crate::{json, seeds, text};
+use crate::{each_seed, json, text};
 
 /// Jobs that the normal tests run.
 const SAMPLE: u64 = 10;
@@ -67,16 +67,5 @@ fn check(seed: u64) -> (Comparisons, String) {
 
 #[test]
 fn writes_and_reads_of_a_verification_are_those_of_the_record() {
-    let (mut jobs, mut numbers) = (0, 0);
-    let mut failed = Vec::new();
-    for seed in seeds(SAMPLE) {
-        let (c, line) = check(seed);
-        (jobs, numbers) = (jobs + 1, numbers + c.made);
-        if !c.wrong.is_empty() {
-            let first: Vec<&str> = c.wrong.iter().take(12).map(String::as_str).collect();
-            failed.push(format!("seed {seed}: {line}\n  {}", first.join("\n  ")));
-        }
-    }
-    println!("{jobs} jobs, {numbers} numbers compared");
-    assert!(failed.is_empty(), "{} of {jobs} jobs:\n{}", failed.len(), failed.join("\n"));
+    each_seed(SAMPLE, |seed| Some(check(seed)));
 }

@@ -129,13 +129,8 @@ impl Asked {
     /// whole blocks.
     pub(super) fn new(job: &JobPlan, smallest: u32) -> Self {
         let block = Bytes::from(smallest.max(1));
-        let files = &job.target.files;
-        let regions = job.target.region();
-        let lens = files.iter().map(|f| f.len.round_down(block));
-        let whole = lens.fold(Bytes::ZERO, Bytes::saturating_add);
-        // The last block of each file may cross the end of its share of the bytes.
-        let crossing = block.saturating_mul(files.len() as u64);
-        let fits = job.end.bytes.saturating_add(crossing) > whole && job.end.bytes <= regions;
+        let (regions, whole) = (job.target.region(), job.target.whole_blocks(block));
+        let fits = job.target.is_pass(job.end.bytes, block) && job.end.bytes <= regions;
         let resized = job.end.sized || !fits;
         match job.end.bytes {
             bytes if bytes == whole && !job.end.sized => Asked { bytes: regions, resized },

@@ -44,6 +44,20 @@ impl Target {
     pub fn region(&self) -> Bytes {
         self.files.iter().fold(Bytes::ZERO, |sum, file| sum.saturating_add(file.len))
     }
+
+    /// Sum of the whole blocks of this length in the files' regions, in bytes.
+    #[must_use]
+    pub fn whole_blocks(&self, block: Bytes) -> Bytes {
+        let whole = self.files.iter().map(|file| file.len.round_down(block));
+        whole.fold(Bytes::ZERO, Bytes::saturating_add)
+    }
+
+    /// Whether `bytes` are at least a pass over the files: the last block of each file may cross the end of its share of them.
+    #[must_use]
+    pub fn is_pass(&self, bytes: Bytes, block: Bytes) -> bool {
+        let crossing = block.saturating_mul(self.files.len() as u64);
+        bytes.saturating_add(crossing) > self.whole_blocks(block)
+    }
 }
 
 /// The kind of a target file.

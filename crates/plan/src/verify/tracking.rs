@@ -38,9 +38,6 @@ fn has_holes_once(plan: &JobPlan) -> bool {
     let one_way = load.mix.dirs().count() == 1;
     let Some(block) = load_block(plan).filter(|_| one_way && !load.random) else { return false };
     let files = &plan.target.files;
-    let whole = |sum: Bytes, len: Bytes| sum.saturating_add(len.round_down(block));
-    let pass = files.iter().fold(Bytes::ZERO, |sum, file| whole(sum, file.len));
-    let crossing = block.saturating_mul(files.len() as u64);
     let Step::Skip(skip @ 1..) = load.step else { return false };
     // A file that ends within a hole starts over, unless it is longer than the region.
     let stride = block.0.saturating_add(skip.unsigned_abs());
@@ -51,7 +48,7 @@ fn has_holes_once(plan: &JobPlan) -> bool {
     };
     files.iter().all(stops)
         && !(end.sized || end.time_based || end.loops > 1)
-        && end.bytes.saturating_add(crossing) > pass
+        && plan.target.is_pass(end.bytes, block)
 }
 
 /// Whether a loop may end within a pass over the files, so that another loop, or the rest of this one, begins again

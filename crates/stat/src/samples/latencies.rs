@@ -57,7 +57,7 @@ impl SampleBucket {
     pub fn count(self) -> u64 {
         self.count
     }
-    /// Sum of its latencies, ns, if each is in the middle of the bucket.
+    /// Sum of the latencies in ns, if each one is the middle of the bucket.
     pub(super) fn sum(self) -> f64 {
         (self.from().as_f64() + self.to().as_f64()) / 2.0 * self.count as f64
     }

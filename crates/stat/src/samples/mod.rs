@@ -40,7 +40,7 @@ pub struct WindowSample {
 }
 
 impl WindowSample {
-    /// A sample of so many I/Os with so many bytes, and the latencies of those whose latency was measured.
+    /// A sample of `ios` I/Os that moved `bytes`, and the latencies of those whose latency was measured. Their sum is unknown.
     #[must_use]
     pub fn new(ios: u64, bytes: Bytes, latencies: SampleLatencies) -> Self {
         WindowSample { ios, bytes, latencies, sum: None }
@@ -70,7 +70,7 @@ impl WindowSample {
         &self.latencies
     }
 
-    /// Sum of the latencies. `None` if it has none, or if nothing says it: results of earlier versions.
+    /// Sum of the latencies. `None`: there are none, or the sample comes from a result of an earlier version, which has no sums.
     #[must_use]
     pub fn sum(&self) -> Option<Nanos> {
         self.sum

@@ -98,6 +98,29 @@ configfs() {
     grep -q ' /sys/kernel/config ' /proc/mounts || mount -t configfs config /sys/kernel/config
 }
 
+# zoned_null_blk NAME MIB ZONE_MIB CONVENTIONAL: a zoned null_blk device in memory, /dev/fiord/NAME.
+zoned_null_blk() {
+    configfs
+    modprobe null_blk nr_devices=0
+    mkdir "/sys/kernel/config/nullb/$1" && cd "/sys/kernel/config/nullb/$1"
+    echo "$2" >size
+    echo 1 >memory_backed
+    echo 4096 >blocksize
+    echo 1 >zoned
+    echo "$3" >zone_size
+    echo "$4" >zone_nr_conv
+    echo 14 >zone_max_open
+    echo 14 >zone_max_active
+    echo 1 >power
+    link "/dev/$1" "$1"
+}
+
+remove_null_blk() {
+    unlink_all "$1"
+    echo 0 >"/sys/kernel/config/nullb/$1/power"
+    rmdir "/sys/kernel/config/nullb/$1"
+}
+
 # The SCSI directory in sysfs of the one device of scsi_debug.
 scsi_debug_device() { ls -d /sys/bus/pseudo/drivers/scsi_debug/adapter*/host*/target*/*:*:*:* | head -n 1; }
 
