@@ -40,7 +40,7 @@ pub(super) struct HostState {
     pub(super) reported: Nanos,
     /// The longest time that its jobs may run; `None`: unknown.
     pub(super) longest: Option<Nanos>,
-    /// The user was told that its jobs run for longer than that.
+    /// The conductor has reported that the jobs run for longer than that.
     pub(super) is_overdue_known: bool,
     /// When the conductor first told the host to stop.
     pub(super) ordered: Option<Nanos>,
