@@ -1,8 +1,8 @@
 //! How long the jobs of a host may run, as far as their options say.
 
 use fiord_job::option::table::{
-    CREATE_SERIALIZE, EXEC_POSTRUN, EXEC_PRERUN, PRE_READ, RAMP_SIZE, RAMP_TIME, RUNTIME,
-    STARTDELAY, VERIFY,
+    CREATE_SERIALIZE, END_FSYNC, END_SYNCFS, EXEC_POSTRUN, EXEC_PRERUN, FSYNC_ON_CLOSE, PRE_READ,
+    RAMP_SIZE, RAMP_TIME, RUNTIME, STARTDELAY, VERIFY,
 };
 use fiord_job::spec::JobSpec;
 use fiord_types::Nanos;
@@ -16,9 +16,11 @@ pub(super) fn longest(jobs: &[JobSpec]) -> Option<Nanos> {
 
 fn longest_of(job: &JobSpec) -> Option<Nanos> {
     let runtime = Some(job.get(RUNTIME)).filter(|time| *time > Nanos::ZERO)?;
-    let endless = [VERIFY.def(), EXEC_PRERUN.def(), EXEC_POSTRUN.def()];
-    let mut endless =
-        endless.into_iter().chain([RAMP_SIZE.def(), PRE_READ.def(), CREATE_SERIALIZE.def()]);
+    // Flushes at the end write whatever is in the page cache.
+    let flushes = [END_FSYNC.def(), END_SYNCFS.def(), FSYNC_ON_CLOSE.def()];
+    let before = [RAMP_SIZE.def(), PRE_READ.def(), CREATE_SERIALIZE.def()];
+    let others = [VERIFY.def(), EXEC_PRERUN.def(), EXEC_POSTRUN.def()];
+    let mut endless = flushes.into_iter().chain(before).chain(others);
     if endless.any(|option| job.is_set(option)) {
         return None;
     }
@@ -49,6 +51,8 @@ mod tests {
             Some(30)
         );
         assert_eq!(of(&format!("{one} --runtime=10 --verify=crc32c")), None);
+        assert_eq!(of(&format!("{one} --runtime=10 --end_fsync=1")), None);
+        assert_eq!(of(&format!("{one} --runtime=10 --fsync_on_close=1")), None);
         assert_eq!(of(&format!("{one} --runtime=10 --name=b --rw=read --size=1m")), None);
     }
 }
