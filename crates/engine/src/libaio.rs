@@ -392,7 +392,7 @@ impl Engine for Libaio {
     }
 
     fn close(&mut self) -> Result<(), EngineError> {
-        // The ring is mapped no longer. 0 is no context, so the kernel refuses ops that are queued now.
+        // The ring is not mapped any longer. 0 is not a context, so the kernel refuses ops that are queued now.
         self.ring_known = false;
         self.in_flight = 0;
         match std::mem::take(&mut self.context) {

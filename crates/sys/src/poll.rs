@@ -21,7 +21,7 @@ pub enum Readiness {
 
 /// A descriptor that [`wait`] waits for, and what it found.
 ///
-/// It does not keep the descriptor open. A wait for a closed descriptor ends at once.
+/// The entry does not keep the descriptor open. A wait for a closed descriptor ends at once.
 #[derive(Debug, Clone, Copy)]
 #[repr(transparent)]
 pub struct PollEntry(libc::pollfd);
@@ -136,7 +136,7 @@ impl ReadableSet {
     pub fn take(&self, numbers: &mut Vec<u64>) {
         let mut events = [libc::epoll_event { events: 0, u64: 0 }; MOST_READABLE];
         let (set, list) = (self.0.as_raw_fd(), events.as_mut_ptr());
-        // SAFETY: `events` has room for so many events.
+        // SAFETY: `events` has room for `MOST_READABLE` events.
         let count = unsafe { libc::epoll_wait(set, list, MOST_READABLE as i32, 0) };
         let count = usize::try_from(count).unwrap_or(0);
         numbers.extend(events[..count].iter().map(|event| event.u64));

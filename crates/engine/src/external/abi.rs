@@ -84,7 +84,7 @@ pub(super) struct Functions {
 ///
 /// # Errors
 ///
-/// It is not a library, a plug-in of fio, or a library of another version, or it lacks a function.
+/// The file is not a library, or is a plug-in of fio or a library of another version, or lacks a function.
 pub(super) fn load(path: &Path) -> Result<Functions, EngineError> {
     let shown = path.display();
     let wrong = |why: &str| EngineError::plain(format!("ioengine=external:{shown}: {why}"));

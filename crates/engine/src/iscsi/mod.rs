@@ -49,7 +49,7 @@ unsafe impl Send for IscsiClient {}
 #[derive(Debug, Default)]
 struct Unit {
     session: Option<IscsiSession>,
-    /// Those of the last session: tasks outlive it.
+    /// Functions of the last session, whose tasks outlive it.
     functions: Option<Arc<IscsiFunctions>>,
     /// The offset after the last byte that the job uses, in bytes.
     end: u64,
