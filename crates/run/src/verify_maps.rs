@@ -35,7 +35,7 @@ struct MappedTarget {
 struct FormatMap {
     format: BlockFormat,
     granule: Bytes,
-    /// It gets memory when a job asks for it.
+    /// The map is allocated when the first job asks for it.
     map: Option<Arc<TrackedWrites>>,
 }
 

@@ -37,7 +37,7 @@ pub struct ConnectionReport {
 /// the kernel does not say.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterfaceReport {
-    /// Its name.
+    /// Name of the interface.
     pub name: String,
     /// A device is behind it, which may be one of a virtual machine.
     #[serde(default)]

@@ -56,7 +56,7 @@ pub enum Unverified {
     InFlight,
     /// The write failed, so the contents of its blocks are unknown.
     Failed,
-    /// They were trimmed.
+    /// The bytes were trimmed.
     Trimmed,
     /// A job that only reads has read them, and no job of the run had written them.
     NeverWritten,
@@ -141,7 +141,7 @@ impl Coverage {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultCount {
     extents: u64,
-    /// Their bytes.
+    /// Number of bytes of the extents.
     pub bytes: Bytes,
 }
 

@@ -128,7 +128,7 @@ fn pairs(
         name => match hosts.iter().position(|host| host.name == name || host.address == name) {
             Some(one) => to_one(one).collect(),
             None => {
-                let what = format!("`peer={name}` is no host of this run");
+                let what = format!("`peer={name}` is not a host of this run");
                 let help = "To fix: write `next`, `pair`, `first`, `all` or the name of a host as in the list of hosts";
                 return Err(error(job, what, help));
             }

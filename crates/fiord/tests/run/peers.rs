@@ -85,7 +85,7 @@ fn wrong_peers_are_reported_before_any_host_is_reached() {
     for (hosts, peer, why) in [
         ("n1", "next", "needs two hosts"),
         ("n[1-3]", "pair", "even number of hosts"),
-        ("n[1-3]", "n4", "`peer=n4` is no host of this run"),
+        ("n[1-3]", "n4", "`peer=n4` is not a host of this run"),
     ] {
         let ran = run(&place, hosts, &format!("{job} --peer={peer}"));
         assert_eq!(ran.status, Some(1), "{ran:?}");

@@ -55,7 +55,7 @@ impl Generations {
         self.add(granule, 0)
     }
 
-    /// The granule had so many generations more. False: there is no room for an entry.
+    /// Adds `more` generations to the granule. Returns false if the table is full.
     pub(super) fn add(&self, granule: u64, more: u16) -> bool {
         let added = add(&mut lock(self.table(granule)), granule, more, MOST);
         if added {
@@ -64,7 +64,7 @@ impl Generations {
         added
     }
 
-    /// The granule had so many generations more, if it has an entry.
+    /// Adds `more` generations to the granule, if it has an entry.
     pub(super) fn add_to_existing(&self, granule: u64, more: u16) {
         add(&mut lock(self.table(granule)), granule, more, 0);
     }

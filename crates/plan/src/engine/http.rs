@@ -159,9 +159,9 @@ fn server(
     if parsed.is_none() {
         let what = match host.contains("//") || host.contains('/') {
             true => format!(
-                "`{host}` is no host: an address without `http://` and without a path is expected"
+                "`{host}` is not a host: expected an address without `http://` and without a path"
             ),
-            false => format!("`{host}` is no host with a port"),
+            false => format!("`{host}` is not a host with a port"),
         };
         let help =
             "To fix: write HOST or HOST:PORT; `https=on` chooses HTTPS, and `filename` is the path";

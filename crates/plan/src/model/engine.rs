@@ -510,7 +510,7 @@ pub struct RdmaPlan {
 }
 
 impl RdmaPlan {
-    /// The largest `iodepth`. fio's message about an end's buffers has room for so many.
+    /// Maximum `iodepth`: fio's message about the buffers of an end has room for this number of buffers.
     pub const MOST_IN_FLIGHT: u32 = 512;
 }
 

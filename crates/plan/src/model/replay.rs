@@ -76,7 +76,7 @@ pub struct MergePlan {
 /// One of several block traces that are merged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MergedTrace {
-    /// Its file, or those of all CPUs.
+    /// File of the trace, or the files of all CPUs.
     pub files: Vec<PathBuf>,
     /// `merge_blktrace_scalars`: its duration in per cent of the recorded one.
     pub scalar: f64,

@@ -181,7 +181,7 @@ pub struct JournalPlan {
 pub struct JournalTarget {
     /// The file or device.
     pub path: PathBuf,
-    /// Its kind.
+    /// Kind of the file.
     pub kind: FileKind,
     /// The address in the journal of its first byte: a multiple of the block.
     pub base: Bytes,
@@ -276,7 +276,7 @@ pub enum Tracking {
 pub struct Backlog {
     /// The job verifies after this many writes.
     pub writes: u64,
-    /// It verifies this many of them.
+    /// The job verifies this many of those writes at a time.
     pub batch: u32,
 }
 

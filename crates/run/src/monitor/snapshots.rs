@@ -42,7 +42,7 @@ pub(crate) struct KnownJob<'a> {
     pub standing: Standing,
     /// How it ended.
     pub end: JobEnd,
-    /// Its results, once it has ended.
+    /// Results of the job, once it has ended.
     pub worker: Option<&'a WorkerResult>,
 }
 

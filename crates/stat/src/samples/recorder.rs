@@ -18,7 +18,7 @@ const ALL_WINDOWS: usize = 8192;
 pub struct WindowLimit(usize);
 
 impl WindowLimit {
-    /// The limit for each job in a run of so many jobs.
+    /// The limit for each job in a run of `jobs` jobs.
     #[must_use]
     pub fn in_run_of(jobs: usize) -> Self {
         WindowLimit((ALL_WINDOWS / jobs.max(1)).clamp(FEWEST_WINDOWS, MAX_WINDOWS))

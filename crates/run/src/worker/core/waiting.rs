@@ -21,9 +21,9 @@ const MOST_LAG: u64 = 100_000;
 /// What the next I/O waits for, and how well this machine keeps times.
 #[derive(Debug)]
 pub(crate) struct Waiting {
-    /// It waits for this time; [`NEVER`]: for a completion.
+    /// The next I/O waits for this time; [`NEVER`]: for a completion.
     wake: u64,
-    /// It waits for a change that only a hook can see.
+    /// The next I/O waits for a change that only a hook can see.
     event: bool,
     /// Average delay with which this machine wakes a sleeping thread, ns.
     lag: u64,

@@ -62,7 +62,7 @@ struct Ahead {
     places: Vec<TargetPlace>,
     /// Draws the writes of the job ahead of it. `None`: the job does not follow it.
     source: Option<AnySource>,
-    /// Its last pass had writes.
+    /// The last pass of `source` had writes.
     drew: bool,
     /// The next writes of the job.
     writes: VecDeque<AnnouncedWrite>,

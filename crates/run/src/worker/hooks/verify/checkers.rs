@@ -241,7 +241,7 @@ impl CheckerThreads {
         Ok(Some(threads))
     }
 
-    /// Whether the threads can take another read of so many bytes, which completed at `now`, ns.
+    /// Whether the threads can take another read of `bytes` bytes, which completed at `now`, ns.
     #[inline]
     pub(super) fn can_take(&mut self, bytes: u32, now: u64) -> bool {
         if bytes < self.shortest {

@@ -38,7 +38,7 @@ impl OrderSums {
         OrderSums(list)
     }
 
-    /// The checksum of the order of so many writes.
+    /// The checksum of the order of the first `writes` writes.
     pub(super) fn of_first(&self, writes: u64) -> u64 {
         let last = self.0.len() - 1;
         self.0[usize::try_from(writes).map_or(last, |writes| writes.min(last))]

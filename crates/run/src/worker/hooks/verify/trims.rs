@@ -89,8 +89,8 @@ impl TrimQueue {
     }
 }
 
-/// Whether the write with this number is trimmed: so many per cent of each few writes, at random among them, so that the
-/// share of trims is exact also in a short run.
+/// Whether the write with this number is trimmed. Of each 8 writes in a row, `percent` per cent are trimmed, at random
+/// among them, so that the share of trims is exact also in a short run.
 fn is_chosen(seed: u64, number: u64, percent: u8) -> bool {
     const FEW: u64 = 8;
     let first = number - number % FEW;
