@@ -24,7 +24,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(1);
 /// The first pause after a message.
 const SHORTEST_PAUSE: Duration = Duration::from_micros(10);
 
-/// At most so many messages are being sent at the same time.
+/// Maximum number of messages that are being sent at the same time.
 const BATCH: usize = 256;
 
 /// Length of the name of a machine, in bytes.
@@ -33,7 +33,7 @@ const NAME: usize = 256;
 /// Why MPI cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MpiError {
-    /// It was started before, or the thread failed.
+    /// MPI was started before, or the thread failed.
     #[error("MPI cannot be started. To fix: start this program with mpirun")]
     NotStarted,
     /// The library cannot be used by a program with several threads.

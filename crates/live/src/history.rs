@@ -163,7 +163,7 @@ impl ReplayWindow {
     }
 }
 
-/// The level of a band with so many of all I/Os.
+/// The level of a band with `count` of `total` I/Os.
 fn level(count: u64, total: u64) -> u8 {
     if count == 0 {
         return 0;

@@ -29,9 +29,9 @@ const LONGEST: u64 = 2 << 30;
 /// A result that was found in a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmbeddedResult {
-    /// Its name: the file that the user named, or the name of the run.
+    /// Name of the result: the file that the user named, or the name of the run.
     pub name: String,
-    /// Its JSON: a report, or the results of a sweep or a suite.
+    /// JSON of the result: a report, or the results of a sweep or a suite.
     pub json: String,
 }
 

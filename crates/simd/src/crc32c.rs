@@ -146,7 +146,7 @@ mod x86 {
         times_x(1 << 31, exponent)
     }
 
-    /// Factors that move a CRC past so many chunks. The product of two polynomials of 32 bits is that of their reflected
+    /// Factor `n` moves a CRC past `n` chunks. The product of two polynomials of 32 bits is that of their reflected
     /// numbers times x, and an instruction for CRC-32C multiplies it by x^32.
     const PAST_CHUNKS: [u32; ROUND * MOST_ROUNDS + 1] = {
         let mut factors = [0; ROUND * MOST_ROUNDS + 1];
@@ -439,7 +439,7 @@ mod x86 {
         (_mm_crc32_u64(0, before) ^ crcs[2]) as u32
     }
 
-    /// A number of 64 bits whose CRC is that of `crc` past so many chunks.
+    /// A number of 64 bits whose CRC is that of `crc` past `chunks` chunks.
     #[inline]
     #[target_feature(enable = "pclmulqdq,sse2")]
     fn past_chunks(crc: u64, chunks: usize) -> __m128i {

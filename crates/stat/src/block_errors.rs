@@ -52,9 +52,9 @@ pub struct BlockErrors {
 }
 
 impl BlockErrors {
-    /// Blocks with these states, in the order of [`BlockState::ALL`]. `failed`: numbers of trims, and how many blocks
     /// Blocks with these states, in the order of [`BlockState::ALL`]. `failed`: pairs of a number of trims and the
     /// number of blocks that failed after it.
+    #[must_use]
     pub fn with(states: [u64; 5], failed: &[(u32, u64)]) -> Self {
         BlockErrors { states, lifetimes: failed.iter().copied().collect() }
     }

@@ -54,7 +54,7 @@ impl Kernel {
     }
 
     fn of(image: PathBuf, folder: &Path) -> Result<Self> {
-        ensure!(image.is_file(), "{} is no kernel", image.display());
+        ensure!(image.is_file(), "{} is not a kernel", image.display());
         let release = folder.file_name().context("--modules ends with the release")?;
         let mut modules = BTreeMap::new();
         collect(&folder.join("kernel"), &mut modules)?;

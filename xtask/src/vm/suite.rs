@@ -41,10 +41,10 @@ const BOOTS: u32 = 3;
 
 /// How a scenario ended.
 enum Outcome {
-    /// In so many seconds.
+    /// The duration in seconds.
     Passed(String),
     Failed(String),
-    /// It asked for a power cut, which happens now.
+    /// The scenario asked for a power cut, which happens now.
     PowerCut,
 }
 

@@ -28,7 +28,7 @@ const HOPELESS: Nanos = Nanos::from_secs(5);
 const MOST_LEFT_BEHIND: usize = 16;
 /// Time between two looks at a signal of the process, or at a peer that takes messages slowly.
 const LOOK: Nanos = Nanos::from_millis(50);
-/// Messages of the run wait in the agent while so much waits in the fabric, so that heartbeats do not wait long.
+/// Backpressure: above this many queued bytes the agent holds run messages back, so that heartbeats pass.
 const MOST_QUEUED: Bytes = Bytes::from_mib(4);
 /// The most bytes of verify states that an agent stores for jobs.
 const MOST_STATES: usize = 256 << 20;
@@ -61,7 +61,7 @@ struct Stranger {
     since: Nanos,
     /// Where it is, for messages.
     place: String,
-    /// It wants this agent, whose last coordinator is gone but whose jobs have not all ended.
+    /// The stranger wants this agent, whose last coordinator is gone but whose jobs have not all ended.
     hello: Option<Hello>,
 }
 
@@ -70,7 +70,7 @@ struct Session {
     peer: HostIndex,
     /// Who it is, and where, for messages.
     holder: String,
-    /// Its address, for the names of files (`unique_filename`). `None` if it has none.
+    /// Address of the coordinator, for the names of files (`unique_filename`). `None` if it has none.
     address: Option<IpAddr>,
     hello: Hello,
     heard: Nanos,
@@ -108,7 +108,7 @@ impl Session {
 struct Running {
     orders: Arc<Orders>,
     outbox: Outbox,
-    /// It returns the last message of the run. `None`: that message is on its way.
+    /// The thread returns the last message of the run. `None`: that message is on its way.
     thread: Option<JoinHandle<FromHost>>,
     /// The jobs were refused, so that none ran.
     refused: bool,

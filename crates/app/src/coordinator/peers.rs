@@ -32,9 +32,9 @@ const WORD: &str = "$peer";
 /// A host of a run, as its peers see it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PeerHost<'a> {
-    /// Its name as the user wrote it.
+    /// Name of the host as the user wrote it.
     pub(super) name: &'a str,
-    /// Its name or address in the network.
+    /// Name or address of the host in the network.
     pub(super) address: &'a str,
 }
 
@@ -205,7 +205,7 @@ impl<'a> UsedPorts<'a> {
         Ok(begins)
     }
 
-    /// So many ports in a row that no other connection to this address uses.
+    /// The first of `count` ports in a row that no other connection to this address uses.
     fn find(&self, address: &str, first: u32, count: u32) -> Option<u32> {
         let own = self
             .taken

@@ -90,9 +90,9 @@ struct Side {
 
 /// A job of a side.
 struct SideJob {
-    /// Its options, the name first.
+    /// Options of the job, the name first.
     options: Vec<String>,
-    /// It has a simulated device without a seed, which would give the same results each time.
+    /// The job has a simulated device without a seed, which would give the same results each time.
     unseeded: bool,
 }
 

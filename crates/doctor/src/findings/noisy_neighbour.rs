@@ -25,8 +25,8 @@ pub(crate) const CHECK: Check = Check {
                 `/proc/self/io`, including read-ahead and metadata); the check ignores writes \
                 there, because a file system makes writes of its own. \
                 The check ignores devices of jobs with `exec_prerun` or `exec_postrun`, because \
-                their commands may use the device. Several hosts of one run on one machine are no \
-                other programs to each other: what the others issued, and the CPU time that they used, is subtracted.\n\n\
+                their commands may use the device. If several hosts of one run are on one \
+                machine, the check subtracts what the other hosts issued, and the CPU time that they used.\n\n\
                 Hypervisor: more than 10 % of all CPU time was stolen.\n\n\
                 CPUs: other programs computed in user mode for more than 10 % of all CPU time \
                 (kernel threads, which may work for the run, spend none), and something waited \
@@ -63,7 +63,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
             known.before.devices.of(job).iter().any(|disk| disk.name == device.name)
         };
         let jobs: Vec<&JobPlan> = known.plan.jobs.iter().filter(on_it).collect();
-        // The commands of the jobs may use the device; they are no other programs.
+        // The commands of the jobs may use the device; they do not count as other programs.
         let commands =
             jobs.iter().any(|job| job.start.prerun.is_some() || job.start.postrun.is_some());
         if !jobs.is_empty() && !commands {

@@ -222,7 +222,7 @@ mod tests {
         let remedy = "use one job for each target: filename=/dev/nvme1n1 in one, filename=/dev/nvme0n1 in \
                     another";
         assert_eq!(found[0].remedy, remedy);
-        assert_eq!(reported([0.1, 0.2], |_| {}), [], "not so much slower");
+        assert_eq!(reported([0.1, 0.2], |_| {}), [], "a ratio of 2 is below the limit");
         assert_eq!(reported([0.01, 0.05], |_| {}), [], "not by much");
     }
 

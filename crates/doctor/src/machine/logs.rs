@@ -14,9 +14,9 @@ const MOST: usize = 16;
 pub struct LogOnTarget {
     /// The job.
     pub job: JobIndex,
-    /// Its log.
+    /// Path of the log.
     pub log: PathBuf,
-    /// Its file or device.
+    /// File or device of the job.
     pub target: PathBuf,
     /// The disk, as a directory of sysfs.
     pub disk: PathBuf,

@@ -1,9 +1,9 @@
 //! `sg`: SCSI commands through version 3 of the kernel's generic driver.
 //!
 //! On a character device (`/dev/sgN`) `write(2)` submits a command and `read(2)` takes its
-//! On a character device (`/dev/sgN`) `write(2)` submits a command and `read(2)` takes its completion. This
-//! allows many commands in flight. On a block device each command is an `SG_IO` ioctl, which returns when the
-//! command is done.
+//! completion, which allows many commands in flight. On a block device each command is an `SG_IO`
+//! ioctl, which returns when the command is done.
+//!
 //! `libzbc` (`sync/libzbc.rs`) prepares its devices with `ready.rs`, too.
 
 mod command;

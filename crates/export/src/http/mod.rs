@@ -24,7 +24,7 @@ const INDEX: &str = "fiord serves metrics for Prometheus at /metrics\n";
 pub struct HttpAnswer {
     /// The whole response.
     pub bytes: Vec<u8>,
-    /// It contains the metrics.
+    /// The response contains the metrics.
     pub has_metrics: bool,
 }
 

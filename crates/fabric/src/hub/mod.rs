@@ -105,11 +105,11 @@ enum Approach {
 /// Why a peer is in [`Hub::fresh`].
 #[derive(Debug)]
 enum Freshness {
-    /// Its connection is being made. After the time it is lost.
+    /// The connection to the peer is being made. After the time it is lost.
     Connecting(Attempt),
-    /// Its process was started. After the time other processes may start.
+    /// The process of the peer was started. After the time other processes may start.
     Started,
-    /// It made the connection and has not spoken. After the time it is lost.
+    /// The peer made the connection and has not spoken. After the time it is lost.
     Accepted {
         /// The address of its machine.
         from: String,

@@ -21,7 +21,7 @@ const NO_SUCH_COMMAND: i32 = 127;
 #[derive(Debug)]
 pub(super) struct AgentProcess {
     child: Child,
-    /// Its standard error, until that ends.
+    /// Standard error of the process, until that ends.
     errors: Option<File>,
     last_line: LastLine,
     /// The command line, for messages.

@@ -40,7 +40,7 @@ fn all_hosts_send_to_the_first_without_a_job_for_it() {
     assert_eq!((found[3].1, found[3].2), (mib(16), mib(16)));
 }
 
-/// A second job that reads from the first host, or writes to it. It begins after so many seconds, which differ by host.
+/// A second job that reads from the first host, or writes to it. It begins after `seconds`, which differ by host.
 fn second_job(rw: &str, seconds: &str, port: u16) -> String {
     format!(
         "--name=a --ioengine=null --rw=read --size=1g --time_based --runtime={seconds} --name=b --stonewall \

@@ -24,7 +24,7 @@ enum ChunkState {
     Length(Option<u64>),
     /// In an extension after the length.
     Extension(u64),
-    /// In the data, so many bytes before the end.
+    /// In the data; number of bytes before its end.
     Data(u64),
     /// In the line end after the data; whether the carriage return has passed.
     DataEnd(bool),

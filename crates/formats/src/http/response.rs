@@ -30,7 +30,7 @@ pub enum HttpEvent<'a> {
 
 /// Reads one answer after the other from the bytes of a connection.
 ///
-/// It uses memory for one head, of at most 64 KiB. An error is final: the connection is of no more use.
+/// The reader uses memory for one head, of at most 64 KiB. An error is final: the connection is of no more use.
 #[derive(Debug, Clone)]
 pub struct HttpReader {
     state: ReaderState,
@@ -49,7 +49,7 @@ pub struct HttpReader {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum ReaderState {
     Head,
-    /// A body with so many bytes left.
+    /// A body; number of bytes that are left.
     Counted(u64),
     Chunked(Chunks),
     /// The body ends with the connection.
@@ -159,10 +159,10 @@ impl HttpReader {
         }
     }
 
-    /// The caller received so many of the [`HttpReader::plain_bytes`].
+    /// The caller received `bytes` of the [`HttpReader::plain_bytes`].
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If there are fewer of them.
     pub fn took(&mut self, bytes: u64) {
         let left = self.plain_bytes().checked_sub(bytes).expect("more bytes than the body has");
         if bytes > 0 {
@@ -174,7 +174,7 @@ impl HttpReader {
     /// Takes the next part of the answer from the input.
     ///
     /// # Errors
-    /// The bytes are no answer, or an answer that exceeds a limit.
+    /// The bytes are not an answer, or are an answer that exceeds a limit.
     pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<HttpEvent<'a>, HttpError> {
         match &mut self.state {
             ReaderState::Complete => Ok(HttpEvent::Complete),

@@ -18,7 +18,7 @@ pub enum LineProblem {
     NotANumber {
         /// The column, from 1.
         column: usize,
-        /// Its text, shortened.
+        /// Text of the column, shortened.
         text: String,
     },
     /// The direction is not 0, 1 or 2.
@@ -54,7 +54,7 @@ pub enum LogError {
     Line {
         /// The line, from 1.
         number: u64,
-        /// Its text, shortened.
+        /// Text of the line, shortened.
         text: String,
         /// What is wrong.
         problem: LineProblem,

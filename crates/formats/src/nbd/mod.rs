@@ -44,7 +44,7 @@ impl ExportFlags {
 /// An export, as the server describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Export {
-    /// Its size in bytes.
+    /// Size of the export in bytes.
     pub size: u64,
     /// What the server permits.
     pub flags: ExportFlags,
@@ -65,7 +65,7 @@ impl Export {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NbdError {
     /// The bytes are not those of an NBD server.
-    #[error("this is no NBD server: it begins with {0:?}")]
+    #[error("this is not an NBD server: it begins with {0:?}")]
     NoServer(String),
     /// The server speaks the protocol before the year 2011.
     #[error("the server speaks the oldstyle protocol, which has no exports and no options")]

@@ -38,7 +38,7 @@ pub enum ReplyContent {
     Simple(u32),
     /// Nothing.
     Nothing,
-    /// Data for this offset of the export: so many bytes follow.
+    /// Data for this offset of the export; `len` bytes follow.
     Data {
         /// The first byte.
         offset: u64,
@@ -74,7 +74,7 @@ pub enum ReplyContent {
 ///
 /// # Errors
 ///
-/// The bytes are no reply.
+/// The bytes are not a reply.
 #[inline]
 pub fn header(bytes: &[u8]) -> Result<Option<(ReplyHeader, usize)>, NbdError> {
     let mut fields = Fields(bytes);

@@ -35,7 +35,7 @@ pub struct LineChart {
 /// A curve.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChartCurve {
-    /// Its name in the legend.
+    /// Name of the curve in the legend.
     pub name: String,
     /// Chooses colour and dashes.
     pub style: CurveStyle,

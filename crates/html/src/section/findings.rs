@@ -30,11 +30,11 @@ struct FindingCards {
 /// Whether the program that wrote a result looked for findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LookedFor {
-    /// It did.
+    /// The program looked for findings.
     Yes,
     /// The user switched findings off.
     SwitchedOff,
-    /// It looks for none: fio.
+    /// The program never looks for findings: fio.
     Never,
     /// The program found none, but verification found bad data.
     BadData,

@@ -19,7 +19,7 @@ const CURVES: usize = 8;
 const CHARTS: usize = 16;
 /// The percentiles over time.
 const PERCENTILES: [f64; 4] = [50.0, 99.0, 99.9, 100.0];
-/// A percentile of a window is drawn if it has so many I/Os beyond it: otherwise it is the largest value.
+/// A percentile of a window is drawn if at least this number of I/Os lies beyond it: otherwise it is the largest value.
 const BEYOND: f64 = 0.5;
 
 /// A number of a window.

@@ -86,7 +86,7 @@ fn overview(pen: &mut Pen<'_>, model: &LiveModel, controls: &mut LiveControls) {
     texts::last_findings(&mut pen.part(height - found, found), model);
 }
 
-/// Rates and, if there is room beside a list of so many rows, the heat strip. Returns the rows they take.
+/// Rates and, if there is room beside a list of `list` rows, the heat strip. Returns the rows they take.
 fn parts(pen: &mut Pen<'_>, history: &LiveHistory, model: &LiveModel, list: usize) -> u16 {
     let rates = summary::rates(pen, history, model).min(pen.height());
     let left = pen.height() - rates;

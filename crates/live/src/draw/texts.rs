@@ -29,7 +29,7 @@ const REPLAY_KEYS: [(&str, &str); 13] = [
     ("p, Space", "pause, go on; at the end, begin again"),
     ("Left, Right", "go back or forward by a 20th of the run"),
     (", .", "go back or forward by one interval, and pause"),
-    ("0 to 9", "go to the beginning, or to so many tenths of the run"),
+    ("0 to 9", "go to the beginning, or to 10 % to 90 % of the run"),
     ("+, -", "twice or half as fast"),
     ("Up, Down, k, j", "select a job or host; scroll"),
     ("PgUp, PgDn, Home, End", "move further"),

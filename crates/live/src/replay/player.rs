@@ -32,7 +32,7 @@ pub struct ReplayPlayer {
 }
 
 impl ReplayPlayer {
-    /// Begins to play windows of these lengths, as fast as the run was, or so much faster (a power of two) that a long
+    /// Begins to play windows of these lengths, as fast as the run was, or faster by a power of two, so that a long
     /// run takes at most a minute. `speed`: the speed that the user wants instead; the nearest power of two is taken.
     #[must_use]
     pub fn new(lengths: Vec<Nanos>, speed: Option<f64>) -> Self {

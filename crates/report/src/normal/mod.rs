@@ -38,7 +38,7 @@ pub fn normal(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     normal_within(report, None, out)
 }
 
-/// Like [`normal`], for a terminal with so many columns: lines that fio does not have are wrapped.
+/// Like [`normal`], for a terminal with `columns` columns: lines that fio does not have are wrapped.
 ///
 /// # Errors
 /// Returns the error of `out` if the report cannot be written.

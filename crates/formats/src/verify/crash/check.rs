@@ -132,7 +132,7 @@ pub struct CrashCheck<'a> {
 enum SectorFault {
     /// An older write than the last flushed one.
     Stale(SectorWriter),
-    /// It is not an intact sector of the run.
+    /// The bytes are not an intact sector of the run.
     Damaged,
 }
 

@@ -11,9 +11,9 @@
 //!
 //! # The file
 //!
-//! It begins with a header ([`JournalHeader`]) of 4096 bytes for each target. Journal blocks follow, each at a multiple of
-//! 4096 bytes. The writer makes one block durable before it writes the next, so a crash can damage only the last one.
-//! Integers are little endian.
+//! A journal begins with a header ([`JournalHeader`]) of 4096 bytes for each target. Journal blocks follow, each at a
+//! multiple of 4096 bytes. The writer makes one block durable before it writes the next, so a crash can damage only the
+//! last one. Integers are little endian.
 //!
 //! The targets of a journal lie one behind another in one space of addresses. Each begins at its base, a multiple of the
 //! block length; the first one at 0.
@@ -82,7 +82,7 @@ const ANNOUNCED: usize = 12;
 pub struct AnnouncedWrite {
     /// Where it begins: the base of its target plus its offset there.
     pub start: Bytes,
-    /// Its length, below 4 GiB.
+    /// Length of the write, below 4 GiB.
     pub length: Bytes,
 }
 
@@ -102,7 +102,7 @@ pub enum JournalRecord {
         writer: SectorWriter,
         /// Index of the target.
         target: u16,
-        /// It was durable then, without a flush.
+        /// The write was durable then, without a flush.
         durable: bool,
     },
     /// A write failed, so it may be on the target or not.
@@ -120,7 +120,7 @@ pub enum JournalRecord {
     Trimmed {
         /// The address of its first byte.
         start: Bytes,
-        /// Its length.
+        /// Length of the trim.
         length: Bytes,
     },
 }
