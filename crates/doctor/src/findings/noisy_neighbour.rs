@@ -47,7 +47,7 @@ pub(crate) const CHECK: Check = Check {
 
 /// Minimum amount of bytes of other programs: this share of the bytes of the run, and this many bytes.
 const SHARE: f64 = 0.05;
-const LEAST: u64 = 1 << 20;
+const MIN_BYTES: u64 = 1 << 20;
 /// Maximum share of stolen CPU time.
 const STOLEN: f64 = 0.10;
 /// Maximum share of the time in which all tasks waited for memory.
@@ -124,7 +124,7 @@ fn by_mates(finding: &Finding, own: &Report, mates: &[&Report], host: &HostRepor
         .map(|bytes| bytes.0)
         .sum();
     let others = moved.saturating_sub(issued);
-    others < LEAST || (others as f64) < SHARE * issued as f64
+    others < MIN_BYTES || (others as f64) < SHARE * issued as f64
 }
 
 fn device_used(device: &str) -> String {
@@ -211,7 +211,7 @@ fn foreign(device: &DeviceView, ours: Ours) -> Option<FindingBuilder> {
         }
     }
     let ours: u64 = ours.iter().flatten().sum();
-    if total < LEAST || (total as f64) < SHARE * ours as f64 {
+    if total < MIN_BYTES || (total as f64) < SHARE * ours as f64 {
         return None;
     }
     let finding = CHECK

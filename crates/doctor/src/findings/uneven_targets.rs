@@ -17,7 +17,7 @@ const TIMES: f64 = 3.0;
 /// Minimum difference between these latencies, in ms.
 const MORE: f64 = 0.1;
 /// Minimum number of I/Os per device.
-const LEAST: u64 = 50;
+const MIN_IOS: u64 = 50;
 /// The counters of the devices may differ from those of the job by this share. A larger difference
 /// comes from other programs.
 const OTHERS: f64 = 0.05;
@@ -120,7 +120,7 @@ fn finding(known: &After<'_>, entry: &Entry<'_>) -> Option<FindingBuilder> {
         return None;
     }
     let mut views = devices(known, entry)?;
-    let whole = views.iter().all(|view| fills(entry, view.seconds) && ios(view) >= LEAST);
+    let whole = views.iter().all(|view| fills(entry, view.seconds) && ios(view) >= MIN_IOS);
     if !whole || !alone(entry, &views) {
         return None;
     }

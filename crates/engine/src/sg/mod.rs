@@ -251,7 +251,7 @@ impl Sg {
             return false;
         };
         let file = self.places[slot as usize].file;
-        let limits = self.device(file).map_or(unmap::UnmapLimits::LEAST, |device| device.unmap);
+        let limits = self.device(file).map_or(unmap::UnmapLimits::MIN, |device| device.unmap);
         let place = &mut self.places[first as usize];
         let Some(Request { cdb, data: DataPhase::Range(..) }) = &mut place.order else {
             return false;
@@ -322,7 +322,7 @@ impl Engine for Sg {
             builder: CommandBuilder::new(&self.plan, stream),
             queues,
             in_flight: 0,
-            unmap: if queues { self.unmap_limits(&fd) } else { unmap::UnmapLimits::LEAST },
+            unmap: if queues { self.unmap_limits(&fd) } else { unmap::UnmapLimits::MIN },
             fd,
             stream: opened,
         };
@@ -470,7 +470,7 @@ impl Sg {
     /// What one UNMAP of this job may hold.
     fn unmap_limits(&self, fd: &OwnedFd) -> unmap::UnmapLimits {
         match self.plan.trims {
-            0 | 1 => unmap::UnmapLimits::LEAST,
+            0 | 1 => unmap::UnmapLimits::MIN,
             trims => {
                 let limits = unmap::limits(fd);
                 unmap::UnmapLimits { ranges: limits.ranges.min(trims), ..limits }

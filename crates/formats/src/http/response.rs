@@ -3,14 +3,14 @@
 use super::chunked::{ChunkStep, Chunks};
 use super::{HttpError, HttpMethod};
 
-/// The longest head of an answer, in bytes.
-const LONGEST_HEAD: usize = 64 << 10;
+/// Maximum length of the head of an answer, in bytes.
+const MAX_HEAD: usize = 64 << 10;
 
-/// The most preliminary answers (1xx) before the answer.
-const MOST_INTERIM: u32 = 16;
+/// Maximum number of preliminary answers (1xx) before the answer.
+const MAX_INTERIM: u32 = 16;
 
-/// The longest body of an answer that refuses a request, in bytes.
-const LONGEST_REFUSAL: u64 = 1 << 20;
+/// Maximum length of the body of an answer that refuses a request, in bytes.
+const MAX_REFUSAL: u64 = 1 << 20;
 
 /// How much of wrong bytes an error shows.
 const SHOWN: usize = 40;
@@ -229,7 +229,7 @@ impl HttpReader {
 
     /// The most bytes of the body of this answer.
     fn limit(&self) -> u64 {
-        if self.is_success() { self.limit } else { self.limit.max(LONGEST_REFUSAL) }
+        if self.is_success() { self.limit } else { self.limit.max(MAX_REFUSAL) }
     }
 
     fn body<'a>(&mut self, data: &'a [u8]) -> Result<HttpEvent<'a>, HttpError> {
@@ -246,8 +246,8 @@ impl HttpReader {
             let end = memchr::memchr(b'\n', input).map_or(input.len(), |at| at + 1);
             let (line, rest) = input.split_at(end);
             *input = rest;
-            if self.head.len() + line.len() > LONGEST_HEAD {
-                return Err(HttpError::LongHead(LONGEST_HEAD));
+            if self.head.len() + line.len() > MAX_HEAD {
+                return Err(HttpError::LongHead(MAX_HEAD));
             }
             self.head.extend_from_slice(line);
             const START: &[u8] = b"HTTP/1.";
@@ -309,8 +309,8 @@ impl HttpReader {
             100..200 => {
                 self.interim += 1;
                 return match self.interim {
-                    ..=MOST_INTERIM => Ok(false),
-                    _ => Err(HttpError::ManyInterim(MOST_INTERIM)),
+                    ..=MAX_INTERIM => Ok(false),
+                    _ => Err(HttpError::ManyInterim(MAX_INTERIM)),
                 };
             }
             _ => self.status = status,

@@ -114,9 +114,9 @@ impl PartialEq for LogError {
 
 /// The first characters of a text, for a message.
 pub(crate) fn shortened(text: &[u8]) -> String {
-    const MOST: usize = 80;
-    let text = String::from_utf8_lossy(&text[..text.len().min(4 * MOST)]);
-    let mut short: String = text.chars().take(MOST).collect();
+    const MAX_CHARACTERS: usize = 80;
+    let text = String::from_utf8_lossy(&text[..text.len().min(4 * MAX_CHARACTERS)]);
+    let mut short: String = text.chars().take(MAX_CHARACTERS).collect();
     if short.len() < text.len() {
         short.push('…');
     }

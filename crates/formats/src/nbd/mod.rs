@@ -57,8 +57,8 @@ pub struct Export {
 }
 
 impl Export {
-    /// The largest length of a read or a write that every server accepts which states none: 32 MiB.
-    pub const USUAL_LARGEST: u32 = 32 << 20;
+    /// Maximum length of a read or a write that every server accepts which states none: 32 MiB.
+    pub const USUAL_MAX_BLOCK: u32 = 32 << 20;
 }
 
 /// The server broke the protocol, or refused. The text is one sentence.

@@ -11,8 +11,8 @@ use crate::svg::Escaped;
 use super::element::{PageSection, html};
 use super::view::{MachineView, RunView};
 
-/// The page lists at most this many reasons why jobs did not run to their end.
-const MOST_STOPS: usize = 10;
+/// Maximum number of reasons on the page why jobs did not run to their end.
+const MAX_STOPS: usize = 10;
 
 #[derive(Debug, Template)]
 #[template(path = "findings.html")]
@@ -80,9 +80,9 @@ fn stops(run: &RunView<'_>) -> Vec<String> {
             }
         }
     }
-    let more = all.len().saturating_sub(MOST_STOPS);
+    let more = all.len().saturating_sub(MAX_STOPS);
     if more > 0 {
-        all.truncate(MOST_STOPS);
+        all.truncate(MAX_STOPS);
         all.push(format!("And {more} more jobs did not run to their end."));
     }
     all

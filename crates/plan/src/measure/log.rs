@@ -65,7 +65,7 @@ pub(crate) fn log(
         iops_window: own(job.is_set(IOPSAVGTIME), job.get(IOPSAVGTIME)),
         value,
         histogram_window: Some(job.get(LOG_HIST_MSEC)).filter(|time| *time > Nanos::ZERO),
-        coarseness: Coarseness::new(job.get(LOG_HIST_COARSENESS)).unwrap_or(Coarseness::MOST),
+        coarseness: Coarseness::new(job.get(LOG_HIST_COARSENESS)).unwrap_or(Coarseness::MAX),
         empty_windows: job.get(LOG_EMPTY),
         clock,
         cpus: job.get(LOG_COMPRESSION_CPUS),

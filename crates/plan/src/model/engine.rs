@@ -511,7 +511,7 @@ pub struct RdmaPlan {
 
 impl RdmaPlan {
     /// Maximum `iodepth`: fio's message about the buffers of an end has room for this number of buffers.
-    pub const MOST_IN_FLIGHT: u32 = 512;
+    pub const MAX_IN_FLIGHT: u32 = 512;
 }
 
 /// The options of the simulated device.

@@ -97,8 +97,8 @@ impl BlockFormat {
     }
 }
 
-/// The most writes of a file of which records are kept ([`Tracking::Records`]). They need about 40 bytes each.
-pub const MOST_RECORDS: u64 = 1 << 22;
+/// Maximum number of writes of a file of which records are kept ([`Tracking::Records`]). They need about 40 bytes each.
+pub const MAX_RECORDS: u64 = 1 << 22;
 
 /// Bytes of the target for each byte of the map that says which parts change, with [`Tracking::Records`].
 const RECORDS_GRANULE: Bytes = Bytes(4096);

@@ -30,8 +30,8 @@ const WORTHWHILE: Duration = Duration::from_micros(2);
 /// Nor is one whose check takes less time per byte than this, in ps: the other CPU fetches the data from the cache of the
 /// job's CPU, which then fetches the lines of the buffer back for its next read.
 const MOVING: u128 = 250;
-/// Longest time that the job waits for the threads before it looks around.
-const LONGEST_WAIT: Duration = Duration::from_millis(50);
+/// Maximum time that the job waits for the threads before it looks around.
+const MAX_WAIT: Duration = Duration::from_millis(50);
 
 /// A read whose slot is held until it has been checked.
 #[derive(Debug)]
@@ -324,7 +324,7 @@ impl CheckerThreads {
             self.exchange.put_back(batch);
         } else if lists.checked.is_empty() && self.unchecked > 0 {
             lists.is_awaited = true;
-            let waited = self.exchange.checked.wait_timeout(lists, LONGEST_WAIT);
+            let waited = self.exchange.checked.wait_timeout(lists, MAX_WAIT);
             waited.unwrap_or_else(PoisonError::into_inner).0.is_awaited = false;
         }
     }
