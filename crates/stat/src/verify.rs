@@ -200,7 +200,7 @@ pub struct VerifyResults {
     counts: BTreeMap<FaultClass, FaultCount>,
     /// The first extents of each class, in the order in which they were found.
     extents: Vec<FileExtent>,
-    /// The most extents of each class in `extents`.
+    /// Maximum number of extents of each class in `extents`.
     shown: usize,
     /// The extent that was added last: the next one may continue it.
     last: Option<FileExtent>,

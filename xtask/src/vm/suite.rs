@@ -48,7 +48,7 @@ enum Outcome {
     PowerCut,
 }
 
-/// Most scenarios of one boot if several machines run side by side, so that they end at about the same time.
+/// Maximum number of scenarios of one boot if several machines run side by side, so that they end at about the same time.
 const PORTION: usize = 6;
 
 /// What has been done, shared by the machines that run side by side.

@@ -19,7 +19,7 @@ use super::later::{ChangedBlocks, LaterJournals};
 use super::progress::VerifyProgress;
 use super::read::TargetReader;
 
-/// Most bytes of a read.
+/// Maximum number of bytes of a read.
 const CHUNK: u64 = 1 << 20;
 /// Maximum number of bad blocks that are read again. A broken drive is slow, and further reads add no evidence.
 const MAX_REREAD: u32 = 100;

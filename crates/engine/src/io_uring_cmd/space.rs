@@ -13,7 +13,7 @@ pub(crate) struct NamespaceBlocks {
     shift: Option<u8>,
     /// Blocks of a zone; 0 if the namespace has no zones.
     zone: u64,
-    /// Most bytes that one command may transfer. The engine splits longer ops.
+    /// Maximum number of bytes that one command may transfer. The engine splits longer ops.
     pub most_data: u32,
 }
 

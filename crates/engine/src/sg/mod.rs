@@ -27,7 +27,7 @@ use crate::{
 use command::{CommandBuilder, DataPhase, Request};
 use ready::{capacity, refused};
 
-/// Most commands in flight on one open character device (`SG_MAX_QUEUE` of the kernel's
+/// Maximum number of commands in flight on one open character device (`SG_MAX_QUEUE` of the kernel's
 /// `drivers/scsi/sg.c`).
 const ROOM: u32 = 16;
 /// First version of the driver that supports polled completions.

@@ -13,7 +13,7 @@ use page::{Page, Step};
 /// Programs that commands of the book may start, besides fiord.
 const PROGRAMS: [&str; 7] = ["fiord", "./bin/fio", "export", "kill", "ln", "mkdir", "cat"];
 
-/// Most seconds that the commands of a page may take.
+/// Maximum number of seconds that the commands of a page may take.
 const LIMIT: u32 = 120;
 
 fn root() -> PathBuf {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 /// How many ports each process of tests has.
 const EACH: u16 = 100;
-/// The most processes of tests that can have ports at the same time.
+/// Maximum number of processes of tests that can have ports at the same time.
 const PROCESSES: u16 = 200;
 
 /// Returns the first of `count` ports in a row that nothing uses, and that no other test gets soon.

@@ -30,7 +30,7 @@ pub enum HttpError {
     /// The body is longer than the limit.
     #[error("the answer has more than the {limit} bytes that fiord asked for")]
     LongBody {
-        /// The most bytes that the caller accepts.
+        /// Maximum number of bytes that the caller accepts.
         limit: u64,
     },
     /// The connection ended before the first byte of an answer.

@@ -227,7 +227,7 @@ impl HttpReader {
         }
     }
 
-    /// The most bytes of the body of this answer.
+    /// Maximum number of bytes of the body of this answer.
     fn limit(&self) -> u64 {
         if self.is_success() { self.limit } else { self.limit.max(MAX_REFUSAL) }
     }

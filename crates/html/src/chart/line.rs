@@ -93,7 +93,7 @@ pub fn named_chart(chart: &LineChart, names: &[String]) -> Option<String> {
     Some(drawn(chart, &frame, &ticks))
 }
 
-/// The most names of values below a chart.
+/// Maximum number of names of values below a chart.
 const NAMES: usize = 12;
 
 fn drawn(chart: &LineChart, frame: &ChartFrame, ticks: &[(f64, String)]) -> String {

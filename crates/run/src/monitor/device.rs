@@ -55,7 +55,7 @@ struct DiskActivity {
     waiting: Nanos,
 }
 
-/// Most intervals that are kept apart: a run can have thousands of groups of jobs.
+/// Maximum number of intervals that are kept apart: a run can have thousands of groups of jobs.
 const INTERVALS: usize = 64;
 
 impl DiskActivity {

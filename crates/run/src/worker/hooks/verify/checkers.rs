@@ -188,7 +188,7 @@ pub(super) struct CheckerThreads {
     lists: Vec<Vec<HeldRead>>,
     /// Reads that have not been checked.
     unchecked: u32,
-    /// Most reads that may be unchecked: the spare slots of the job.
+    /// Maximum number of reads that may be unchecked: the spare slots of the job.
     most: u32,
     /// Bytes of the shortest read that is worth a thread.
     shortest: u32,
