@@ -43,6 +43,7 @@ const CONTENTS: &[(&str, &str)] = &[
     ("Traces", "traces.md"),
     ("Ceph and GlusterFS", "ceph-gluster.md"),
     ("Runs on many hosts", "hosts.md"),
+    ("Runs on many hosts: reference", "hosts-reference.md"),
     ("Internals", ""),
     ("How fiord works", "internals.md"),
     ("Performance", "performance.md"),
