@@ -135,7 +135,7 @@ impl HostPolicy {
         HostPolicy { directories, ..HostPolicy::empty(None) }
     }
 
-    /// The rules of a policy file. `file` is its name for messages. `docs/hosts.md` describes the format.
+    /// The rules of a policy file. `file` is its name for messages. `docs/hosts-reference.md` describes the format.
     ///
     /// # Errors
     /// A line is not a rule.

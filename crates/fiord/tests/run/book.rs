@@ -24,7 +24,7 @@ fn root() -> PathBuf {
 fn pages() -> Vec<Page> {
     let root = root();
     let mut paths = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
-    for folder in ["docs", "docs/recipes"] {
+    for folder in ["docs", "docs/recipes", "docs/dev"] {
         let entries = fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path());
         paths.extend(entries.filter(|path| path.extension().is_some_and(|e| e == "md")));
     }
