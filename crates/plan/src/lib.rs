@@ -13,7 +13,7 @@
 //! | what does the planner know about the machine? | [`machine`] |
 //! | which I/Os does a job do, in which order, with which contents? | `load/` |
 //! | which engine does a job use, and with which of its options? | `engine/` |
-//! | which files does a job use, how large are they, and may the job use them? | `target/` |
+//! | which files does a job use, how large are they, and may the job use them? | `files/` |
 //! | which trace does a job replay, and where does it record its I/Os? | `replay/` |
 //! | what does a job measure, and how is it reported? | `measure/` |
 //! | when does a job start and end, and how fast is it? | `schedule/` |
@@ -39,6 +39,7 @@
 #![forbid(unsafe_code)]
 
 mod engine;
+mod files;
 mod load;
 pub mod machine;
 mod measure;
@@ -47,9 +48,9 @@ mod options;
 mod replay;
 mod resolve;
 mod schedule;
-mod target;
 mod verify;
 
+pub use files::share::HostShare;
 pub use load::distribution::skew_of;
 pub use machine::endpoints::{EndpointError, EndpointFacts, EndpointSubject, Endpoints};
 pub use machine::facts::{Facts, Found, FoundKind, NotScsi, Passthrough, ScsiDisk, ZoneFacts};
@@ -61,7 +62,6 @@ pub use resolve::{
     PlanOptions, Resolved, resolve, resolve_connected, resolve_invocation, resolve_with,
 };
 pub use schedule::trigger::wrong_with_hosts;
-pub use target::share::HostShare;
 pub use verify::fio_method;
 
 #[cfg(test)]

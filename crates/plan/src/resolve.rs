@@ -10,6 +10,11 @@ use fiord_job::spec::{JobSpec, Setting};
 use fiord_types::{Bytes, Dir, JobIndex, PerDir, RunNumber};
 
 use crate::engine::{activity, depth, flash, http, libblkio, names, net, nvme, rdma, scsi};
+use crate::files::filename::Naming;
+use crate::files::share::{self, HostShare};
+use crate::files::sizes::Wanted;
+use crate::files::usage::{self, Access, Usage};
+use crate::files::{layouts, list, open, tree};
 use crate::load::placement::PlacementOptions;
 use crate::load::{
     blocks, content, distribution, priority, ranges, seeds, sprandom, write_commands, zones,
@@ -32,12 +37,7 @@ use crate::options::reading::Reading;
 use crate::options::unused_options::UnusedOptions;
 use crate::replay::Traces;
 use crate::schedule::{end, pace, start, trigger};
-use crate::target::filename::Naming;
-use crate::target::share::{self, HostShare};
-use crate::target::sizes::Wanted;
-use crate::target::usage::{self, Access, Usage};
-use crate::target::{files, layouts, open, tree};
-use crate::{engine, load, replay, target, verify};
+use crate::{engine, files, load, replay, verify};
 
 /// Options of the command line that apply to the whole run.
 #[derive(Debug, Clone, Copy, Default)]
@@ -311,15 +311,7 @@ impl Common<'_> {
         }
         survey.expect(paths.len());
         let Some(tree) = engine.tree_mut() else {
-            return files::plan(
-                job,
-                paths,
-                instance,
-                (&self.wanted, load),
-                usage,
-                survey,
-                messages,
-            );
+            return list::plan(job, paths, instance, (&self.wanted, load), usage, survey, messages);
         };
         let instances = (instance, self.template.identity.instances);
         tree::file(job, (tree, paths), instances, &load.blocks, usage, survey, messages)
@@ -395,7 +387,7 @@ impl Resolver<'_> {
                 engine,
                 start: place.start,
                 end: end::end(job, messages),
-                target: target::target(job, open, layout, messages),
+                target: files::target(job, open, layout, messages),
                 load,
                 content,
                 crc,
@@ -453,13 +445,13 @@ impl Resolver<'_> {
         );
         sprandom::end(&plan.load, &mut plan.end);
         plan.target.service = ranges::turns(plan.target.service, plan.load.trim_ranges);
-        plan.target.open_files = target::open_files(*job, planned.len());
+        plan.target.open_files = files::open_files(*job, planned.len());
         plan.load.placement = match &common.placement {
             Some(options) => options.of(*job, &planned, survey, messages),
             None => None,
         };
         plan.target.files = planned;
-        target::close_created(&mut plan, *block);
+        files::close_created(&mut plan, *block);
         plan.replay = replayed;
         if let Some(trace) = trace {
             replay::finish(*job, trace, &mut plan);

@@ -9,12 +9,12 @@ use fiord_job::option::table::ceph::POOL;
 use fiord_job::option::table::remote::{BRICK, ENDPOINT_TIMEOUT};
 use fiord_types::Nanos;
 
+use crate::files::paths;
 use crate::machine::endpoints::{EndpointError, EndpointSubject};
 use crate::machine::survey::Survey;
 use crate::model::{EndpointPlan, EnginePlan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::paths;
 
 /// The targets of a job. `address`: the value of the option that names the target, `None` if `filename` and its like name
 /// targets. `server`: the server, without secrets, if the addresses do not contain it.

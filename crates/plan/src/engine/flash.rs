@@ -11,13 +11,13 @@ use fiord_job::option::table::{
 use fiord_sys::flash::Flash;
 use fiord_types::{Bytes, Dir};
 
+use crate::files::usage::Usage;
 use crate::load::blocks::size_option;
 use crate::machine::facts::{Found, FoundKind};
 use crate::machine::survey::Survey;
 use crate::model::{EngineAccess, EnginePlan, FilePlan, Load, Step};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::usage::Usage;
 use crate::verify::trims_writes;
 
 /// How to find the devices of raw flash.

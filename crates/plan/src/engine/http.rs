@@ -201,7 +201,7 @@ pub(super) fn check_paths(job: Reading, paths: &[PathBuf], messages: &mut Messag
         let what = format!("the path of an object begins with a slash, and `{shown}` does not");
         let help =
             format!("To fix: write `filename=/{shown}`, or `filename=/BUCKET/{shown}` for S3");
-        messages.push(job.error(crate::target::paths::naming(job), what).help(help));
+        messages.push(job.error(crate::files::paths::naming(job), what).help(help));
     }
 }
 

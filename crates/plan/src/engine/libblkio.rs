@@ -17,6 +17,7 @@ use fiord_job::option::table::{
 use fiord_types::Dir;
 
 use super::endpoint;
+use crate::files::open;
 use crate::load;
 use crate::machine::endpoints::EndpointSubject;
 use crate::machine::survey::Survey;
@@ -26,7 +27,6 @@ use crate::model::{
 };
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::open;
 
 /// A name and a value.
 type Property = (String, String);

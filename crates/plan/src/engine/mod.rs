@@ -47,12 +47,12 @@ use fiord_job::option::table::{IOENGINE, libaio, mmap, pvsync2};
 use fiord_job::option::value::Value;
 use fiord_types::RunNumber;
 
+use crate::files::filename::Naming;
 use crate::machine::facts::FoundKind;
 use crate::machine::survey::Survey;
 use crate::model::{Commands, EnginePlan, NetPlan, PassthroughPlan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::filename::Naming;
 
 /// The engine of a job in a run. `readonly`: the run changes nothing (`--readonly`). `run`: the number of a run on many hosts.
 pub(crate) fn of_run(

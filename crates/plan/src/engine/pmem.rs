@@ -6,12 +6,12 @@ use fiord_job::option::engine::PmemTarget;
 use fiord_job::option::table::pmem::PMEM_FORCE;
 use fiord_job::option::table::{FILENAME, IO_SUBMIT_MODE, IoSubmitMode, SYNC};
 
+use crate::files::open;
 use crate::machine::facts::{Found, FoundKind};
 use crate::machine::survey::Survey;
 use crate::model::{PmemPlan, SyncMode};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::open;
 
 /// How `dev-dax` writes. As in fio, no option changes it.
 pub(super) const DEVICE: PmemPlan = PmemPlan { non_temporal: true, drain: true, any_file: false };

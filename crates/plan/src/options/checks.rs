@@ -7,10 +7,10 @@ use fiord_job::option::table::{
 use fiord_job::option::value::Amount;
 use fiord_types::{Bytes, Dir};
 
+use crate::files::usage::Usage;
 use crate::model::{EngineAccess, EnginePlan, Load, Mix, OpenPlan, SupportedDirections};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::usage::Usage;
 use crate::verify::{trims_requested, trims_writes};
 
 /// Refuses jobs that write, trim, create or remove files if the run is `--readonly`.

@@ -11,13 +11,13 @@ use fiord_types::{Bytes, Dir, FileIndex};
 use super::ScannedTrace;
 use super::map::MapOption;
 use super::scan::NameUse;
+use crate::files::sizes::{Extent, LARGEST_FILE};
+use crate::files::usage::Usage;
+use crate::files::{harm, paths};
 use crate::machine::survey::Survey;
 use crate::model::{FileKind, FilePlan, Mix, ReplayFit, ReplayPlan, ReplayTargets};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::sizes::{Extent, LARGEST_FILE};
-use crate::target::usage::Usage;
-use crate::target::{harm, paths};
 
 /// The files of a job that replays a trace. Completes the plan of its replay.
 pub(crate) fn files(

@@ -6,11 +6,11 @@ use std::path::Path;
 use fiord_job::option::table::{FILL_DEVICE, IOENGINE, READ_IOLOG, SIZE};
 use fiord_types::{Bytes, HostIndex};
 
+use crate::files::sizes::Region;
+use crate::files::usage::Usage;
 use crate::model::{EngineAccess, EnginePlan, Zones};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::sizes::Region;
-use crate::target::usage::Usage;
 
 /// Which part of its files a host uses: of N hosts, each uses one N-th of each file, in the order of their ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,15 +12,15 @@ use fiord_job::option::table::{
 use fiord_types::Dir;
 
 use crate::engine::{flash, nvme, pmem, scsi};
+use crate::files::names;
+use crate::files::sizes::Extent;
+use crate::files::usage::Usage;
 use crate::load::zones;
 use crate::machine::facts::{Found, FoundKind};
 use crate::machine::survey::{LookupError, Survey};
 use crate::model::{EngineAccess, FileKind, Layout, Mix};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::names;
-use crate::target::sizes::Extent;
-use crate::target::usage::Usage;
 
 /// The kind of the file at a path, and its size. `None`: the job cannot use it, and a message says
 /// why.

@@ -12,12 +12,12 @@ use fiord_job::option::value::Amount;
 use fiord_sys::nvme::CommandSet;
 use fiord_types::{Bytes, Dir};
 
+use crate::files::sizes::Region;
 use crate::machine::facts::{Passthrough, ZoneFacts};
 use crate::machine::survey::Survey;
 use crate::model::{BlockSize, FileKind, Load, Zoned, Zones};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::sizes::Region;
 
 /// The smallest size of a zone in bytes.
 const SECTOR: u64 = 512;

@@ -9,14 +9,14 @@ use fiord_job::option::table::{
 use fiord_job::option::value::Amount;
 use fiord_types::{Bytes, Dir};
 
+use crate::files::share::HostShare;
+use crate::files::sizes::{self, Extent, LARGEST_FILE, NoRegion, Region, Wanted};
+use crate::files::usage::Usage;
+use crate::files::{harm, names, paths, zones};
 use crate::machine::survey::Survey;
 use crate::model::{BlockSize, EngineAccess, FileKind, FilePlan, Load, Mix, Step, Zones};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::share::HostShare;
-use crate::target::sizes::{self, Extent, LARGEST_FILE, NoRegion, Region, Wanted};
-use crate::target::usage::Usage;
-use crate::target::{file_zones, harm, names, paths};
 
 /// Bytes of a file whose size nothing says (`--parse-only`).
 const ASSUMED_SIZE: u64 = 1 << 40;
@@ -46,7 +46,7 @@ pub(crate) fn plan(
             messages.push(no_space_to_watch(job, &path));
         }
         let direct = usage.access.direct;
-        let its_zones = file_zones::of_file(job, &path, kind, (load, direct), survey, messages);
+        let its_zones = zones::of_file(job, &path, kind, (load, direct), survey, messages);
         if load.zoned.is_some() && its_zones.is_none() {
             return files;
         }
@@ -143,7 +143,7 @@ fn used(
     (zones, usage, share): (Option<Zones>, Usage, Option<HostShare>),
     messages: &mut Messages,
 ) -> Option<Region> {
-    let region = file_zones::whole(job, path, region, zones, messages)?;
+    let region = zones::whole(job, path, region, zones, messages)?;
     match share {
         Some(share) => share.part(job, path, region, (zones, usage), messages),
         None => Some(region),

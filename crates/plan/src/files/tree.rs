@@ -12,15 +12,15 @@ use fiord_job::option::table::file_operations::{
 use fiord_job::option::table::{ALLOW_FILE_CREATE, BS, FILENAME, FILESIZE, NRFILES, OFFSET, SIZE};
 use fiord_types::{Bytes, PerDir};
 
+use crate::files::harm;
+use crate::files::paths;
+use crate::files::sizes::{Extent, LARGEST_FILE};
+use crate::files::usage::Usage;
 use crate::machine::facts::FoundKind;
 use crate::machine::survey::Survey;
 use crate::model::{BlockSize, EngineDef, FileKind, FilePlan, TreePlan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::harm;
-use crate::target::paths;
-use crate::target::sizes::{Extent, LARGEST_FILE};
-use crate::target::usage::Usage;
 
 /// The largest number of directories in a tree: each needs memory in each job.
 const MOST_DIRECTORIES: u64 = 4 << 20;

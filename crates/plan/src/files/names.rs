@@ -6,14 +6,14 @@ use std::path::Path;
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::table::FILENAME;
 
+use crate::files::paths;
+use crate::files::sizes::{Extent, Region};
+use crate::files::usage::Usage;
 use crate::machine::facts::FoundKind;
 use crate::machine::survey::Survey;
 use crate::model::{EngineAccess, NameCall};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::paths;
-use crate::target::sizes::{Extent, Region};
-use crate::target::usage::Usage;
 
 /// The size of the file with a name. `None`: the job cannot use the name, and a message says why.
 pub(super) fn extent(

@@ -7,11 +7,11 @@ use fiord_job::option::table::{
 use fiord_job::option::value::Amount;
 use fiord_types::Bytes;
 
+use crate::files::share::HostShare;
 use crate::load::{seeds, zones};
 use crate::model::{NameCall, Zones};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::share::HostShare;
 
 /// The size in bytes of the largest file on Linux.
 pub(crate) const LARGEST_FILE: u64 = i64::MAX as u64;

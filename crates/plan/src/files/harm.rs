@@ -9,14 +9,14 @@ use std::path::Path;
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::table::FILENAME_FORMAT;
 
+use crate::files::paths;
+use crate::files::sizes::Extent;
+use crate::files::usage::Usage;
 use crate::machine::facts::FoundKind;
 use crate::machine::survey::Survey;
 use crate::model::FileKind;
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::paths;
-use crate::target::sizes::Extent;
-use crate::target::usage::Usage;
 
 /// Refuses a file that the job must not write, extend, create or remove. Returns whether it did.
 pub(crate) fn refuse(
