@@ -9,155 +9,180 @@ use fiord_job::option::table::{
 use fiord_job::option::value::Amount;
 use fiord_types::{Bytes, Dir};
 
-use crate::files::share::HostShare;
-use crate::files::sizes::{self, Extent, LARGEST_FILE, NoRegion, Region, Wanted};
-use crate::files::usage::Usage;
+use crate::files::instance::JobInstance;
+use crate::files::region::{Extent, LARGEST_FILE, Region};
+use crate::files::sizes::{NoRegion, Wanted};
+use crate::files::usage::Candidate;
 use crate::files::{harm, names, paths, zones};
 use crate::machine::survey::Survey;
-use crate::model::{BlockSize, EngineAccess, FileKind, FilePlan, Load, Mix, Step, Zones};
+use crate::model::{BlockSize, EngineAccess, FileKind, FilePlan, Mix, Step, Zones};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Bytes of a file whose size nothing says (`--parse-only`).
 const ASSUMED_SIZE: u64 = 1 << 40;
 
-/// Plans the files of one instance with their regions. Empty files are skipped with a warning if
-/// the job has others.
+/// The rest of the files cannot be planned. A message says why.
+struct Refused;
+
+/// Plans the files of an instance with their regions. Empty files are skipped with a warning if the
+/// job has others.
 pub(crate) fn plan(
-    job: Reading,
+    instance: JobInstance,
     paths: Vec<PathBuf>,
-    instance: u32,
-    (wanted, load): (&Wanted, &Load),
-    usage: Usage,
     survey: &mut Survey,
     messages: &mut Messages,
 ) -> Vec<FilePlan> {
     let count = paths.len() as u64;
-    let reserves = job.get(SPACE_RESERVE) > Bytes::ZERO;
     let mut files = Vec::with_capacity(paths.len());
     for path in paths {
-        let Some((kind, extent)) = paths::kind_of(job, &path, usage, survey, messages) else {
-            continue;
-        };
-        if usage.access.appends_only_regular(kind) {
-            messages.push(append_ignored(job, &path));
-        }
-        if reserves && kind != FileKind::Regular {
-            messages.push(no_space_to_watch(job, &path));
-        }
-        let direct = usage.access.direct;
-        let its_zones = zones::of_file(job, &path, kind, (load, direct), survey, messages);
-        if load.zoned.is_some() && its_zones.is_none() {
-            return files;
-        }
-        let name = path.as_os_str().as_encoded_bytes();
-        let wanted = filled(&path, extent, wanted, usage.mix, survey).in_zones(its_zones);
-        match region_of(&wanted, (extent, count, instance, name), survey) {
-            Ok(region) => {
-                let region = names::region(region, usage.engine.access);
-                let grows =
-                    region.needed.is_some_and(|n| n > Bytes(extent.size_now().unwrap_or(0)));
-                if let Some(error) = cannot_grow(job, &path, (kind, extent, region), usage) {
-                    messages.push(error);
-                    return files;
-                }
-                if harm::refuse(job, &path, (kind, grows, extent), usage, survey, messages) {
-                    return files;
-                }
-                let whole = |part| with_last_block(job, (load, wanted.share), part, extent);
-                let part = used(job, &path, region, (its_zones, usage, wanted.share), messages);
-                let Some(region) = part.map(whole) else { return files };
-                let extends =
-                    harm::extends(&path, (kind, region.needed.map(|bytes| bytes.0)), usage, survey);
-                note(job, &path, region, survey, messages);
-                let mut file = file_plan(path, kind, extent, region, (its_zones, extends));
-                if load.strided.is_some() && wanted.share.is_none() {
-                    file.beyond = sizes::beyond(extent, region);
-                }
-                files.push(file);
-            }
-            Err(NoRegion::SizeUnknown) if count > 1 && extent == Extent::Growable(Some(0)) => {
-                messages.push(job.warning(
-                    OPENDIR,
-                    format!("`{}` is empty: the job does not use it", path.display()),
-                ));
-            }
-            Err(why) => {
-                messages.push(no_region(job, &path, kind, extent, why));
-                return files;
-            }
+        match instance.file(path, count, survey, messages) {
+            Ok(file) => files.extend(file),
+            Err(Refused) => return files,
         }
     }
     if files.is_empty() && messages.errors.is_empty() {
-        messages.push(no_size(job, "all files are empty, and the job sets no size"));
+        messages.push(no_size(instance.job, "all files are empty, and the job sets no size"));
     }
     files
 }
 
-/// The region of a file. With `--parse-only`, a file whose size nothing says is large enough.
-fn region_of(
-    wanted: &Wanted,
-    (extent, files, instance, name): (Extent, u64, u32, &[u8]),
-    survey: &Survey,
-) -> Result<Region, NoRegion> {
-    match wanted.region(extent, files, instance, name) {
-        Err(NoRegion::SizeUnknown) if survey.assumes_sizes() => {
-            let size = Some(Amount::Bytes(ASSUMED_SIZE.saturating_mul(files)));
-            Wanted { size, ..*wanted }.region(extent, files, instance, name)
+impl JobInstance<'_> {
+    /// Plans one of `count` files. `None`: the instance does not use the file, and a message says why.
+    fn file(
+        &self,
+        path: PathBuf,
+        count: u64,
+        survey: &mut Survey,
+        messages: &mut Messages,
+    ) -> Result<Option<FilePlan>, Refused> {
+        let JobInstance { job, load, usage, .. } = *self;
+        let candidate = self.candidate(&path);
+        let Some((kind, extent)) = paths::kind_of(candidate, survey, messages) else {
+            return Ok(None);
+        };
+        without_effect(candidate, kind, messages);
+        let zones = zones::of_file(candidate, kind, load, survey, messages);
+        if load.zoned.is_some() && zones.is_none() {
+            return Err(Refused);
         }
-        region => region,
+        let wanted = filled(candidate, extent, self.wanted, survey).in_zones(zones);
+        let region = match self.region(&path, &wanted, extent, count, survey) {
+            Ok(region) => names::region(region, usage.engine.access),
+            Err(NoRegion::SizeUnknown) if count > 1 && extent == Extent::Growable(Some(0)) => {
+                let what = format!("`{}` is empty: the job does not use it", path.display());
+                messages.push(job.warning(OPENDIR, what));
+                return Ok(None);
+            }
+            Err(why) => {
+                messages.push(no_region(job, &path, kind, extent, why));
+                return Err(Refused);
+            }
+        };
+        let grows = region.needed.is_some_and(|n| n > Bytes(extent.size_now().unwrap_or(0)));
+        if let Some(error) = cannot_grow(candidate, kind, extent, region) {
+            messages.push(error);
+            return Err(Refused);
+        }
+        if harm::refuse(candidate, kind, extent, grows, survey, messages) {
+            return Err(Refused);
+        }
+        let region = self.used(&path, region, zones, messages).ok_or(Refused)?;
+        let region = self.with_last_block(region, extent);
+        let extends = harm::extends(candidate, kind, region.needed, survey);
+        note(candidate, region, survey, messages);
+        let strides = load.strided.is_some() && wanted.share.is_none();
+        Ok(Some(FilePlan {
+            path,
+            kind,
+            offset: region.offset,
+            len: region.len,
+            beyond: if strides { region.beyond(extent) } else { Bytes::ZERO },
+            size_now: extent.size_now().map(Bytes),
+            size_needed: region.needed,
+            extends: Bytes(extends),
+            zones,
+        }))
+    }
+
+    /// The region of a file. With `--parse-only`, a file whose size nothing says is large enough.
+    fn region(
+        &self,
+        path: &Path,
+        wanted: &Wanted,
+        extent: Extent,
+        files: u64,
+        survey: &Survey,
+    ) -> Result<Region, NoRegion> {
+        let name = path.as_os_str().as_encoded_bytes();
+        match wanted.region(extent, files, self.number, name) {
+            Err(NoRegion::SizeUnknown) if survey.assumes_sizes() => {
+                let size = Some(Amount::Bytes(ASSUMED_SIZE.saturating_mul(files)));
+                Wanted { size, ..*wanted }.region(extent, files, self.number, name)
+            }
+            region => region,
+        }
+    }
+
+    /// The region of a sequential job with one block size: with a `size` in bytes, a block that begins before its end
+    /// is transferred in full if the file holds it, as in fio.
+    fn with_last_block(&self, region: Region, extent: Extent) -> Region {
+        let JobInstance { job, load, wanted, .. } = self;
+        let mut typed = load.mix.dirs().map(|dir| &load.blocks[dir]);
+        let Some(BlockSize::Fixed(block)) = typed.next() else { return region };
+        let alike = typed.all(|size| *size == BlockSize::Fixed(*block));
+        let zones = load.zoned.is_some() || load.strided.is_some();
+        let stated = matches!(job.get(SIZE), Some(Amount::Bytes(_))) && !job.is_set(FILESIZE);
+        match alike && stated && !load.random && !zones && wanted.share.is_none() {
+            true => {
+                let skip = match load.step {
+                    Step::Skip(bytes) => u64::try_from(bytes).unwrap_or(0),
+                    _ => 0,
+                };
+                region.with_last_block(extent, u64::from(*block), skip)
+            }
+            false => region,
+        }
+    }
+
+    /// The part of a region that the job uses: whole zones, and the share of this host. `None`: a message says why
+    /// there is none.
+    fn used(
+        &self,
+        path: &Path,
+        region: Region,
+        zones: Option<Zones>,
+        messages: &mut Messages,
+    ) -> Option<Region> {
+        let candidate = self.candidate(path);
+        let region = zones::whole(candidate, region, zones, messages)?;
+        match self.wanted.share {
+            Some(share) => share.part(candidate, region, zones, messages),
+            None => Some(region),
+        }
     }
 }
 
-/// The region of a sequential job with one block size: with a `size` in bytes, a block that begins before its end is
-/// transferred in full if the file holds it, as in fio.
-fn with_last_block(
-    job: Reading,
-    (load, share): (&Load, Option<HostShare>),
-    region: Region,
-    extent: Extent,
-) -> Region {
-    let mut typed = load.mix.dirs().map(|dir| &load.blocks[dir]);
-    let Some(BlockSize::Fixed(block)) = typed.next() else { return region };
-    let alike = typed.all(|size| *size == BlockSize::Fixed(*block));
-    let zones = load.zoned.is_some() || load.strided.is_some();
-    let stated = matches!(job.get(SIZE), Some(Amount::Bytes(_))) && !job.is_set(FILESIZE);
-    match alike && stated && !load.random && !zones && share.is_none() {
-        true => {
-            let skip = match load.step {
-                Step::Skip(bytes) => u64::try_from(bytes).unwrap_or(0),
-                _ => 0,
-            };
-            sizes::whole_blocks(region, extent, u64::from(*block), skip)
-        }
-        false => region,
+/// Warns of options that have no effect on a file of this kind.
+fn without_effect(candidate: Candidate, kind: FileKind, messages: &mut Messages) {
+    let Candidate { job, path, usage } = candidate;
+    if usage.access.appends_only_regular(kind) {
+        messages.push(append_ignored(job, path));
     }
-}
-
-/// The part of a region that the job uses: whole zones, and the share of this host. `None`: a message says why there is
-/// none.
-fn used(
-    job: Reading,
-    path: &Path,
-    region: Region,
-    (zones, usage, share): (Option<Zones>, Usage, Option<HostShare>),
-    messages: &mut Messages,
-) -> Option<Region> {
-    let region = zones::whole(job, path, region, zones, messages)?;
-    match share {
-        Some(share) => share.part(job, path, region, (zones, usage), messages),
-        None => Some(region),
+    if job.get(SPACE_RESERVE) > Bytes::ZERO && kind != FileKind::Regular {
+        messages.push(no_space_to_watch(job, path));
     }
 }
 
 /// The error for a file that is too short for a job which must not or does not extend it. `None`: it is long enough, or it may
 /// grow.
 fn cannot_grow(
-    job: Reading,
-    path: &Path,
-    (kind, extent, region): (FileKind, Extent, Region),
-    usage: Usage,
+    candidate: Candidate,
+    kind: FileKind,
+    extent: Extent,
+    region: Region,
 ) -> Option<Diagnostic> {
+    let Candidate { job, path, usage } = candidate;
     let (now, needed) = (extent.size_now().unwrap_or(0), region.needed.unwrap_or(Bytes::ZERO));
     if !kind.is_file() || needed <= Bytes(now) {
         return None;
@@ -185,14 +210,14 @@ fn cannot_grow(
 
 /// Sets the size of a file that a job with `fill_device` only reads: as large as the file system
 /// permits.
-fn filled(path: &Path, extent: Extent, wanted: &Wanted, mix: Mix, survey: &Survey) -> Wanted {
+fn filled(candidate: Candidate, extent: Extent, wanted: &Wanted, survey: &Survey) -> Wanted {
     let mut wanted = *wanted;
     if wanted.fill
         && wanted.size.is_none()
         && wanted.filesize.is_none()
-        && !mix.has(Dir::Write)
+        && !candidate.usage.mix.has(Dir::Write)
         && let Extent::Growable(now) = extent
-        && let Some(free) = survey.facts.free_space(path)
+        && let Some(free) = survey.facts.free_space(candidate.path)
     {
         let whole = now.unwrap_or(0).saturating_add(free).max(1);
         wanted.filesize = Some((whole, whole));
@@ -200,7 +225,8 @@ fn filled(path: &Path, extent: Extent, wanted: &Wanted, mix: Mix, survey: &Surve
     wanted
 }
 
-fn note(job: Reading, path: &Path, region: Region, survey: &mut Survey, messages: &mut Messages) {
+fn note(candidate: Candidate, region: Region, survey: &mut Survey, messages: &mut Messages) {
+    let Candidate { job, path, .. } = candidate;
     if let Some(size) = region.needed {
         survey.plan(path, size.0);
     }
@@ -215,26 +241,6 @@ fn note(job: Reading, path: &Path, region: Region, survey: &mut Survey, messages
                 region.offset
             ),
         ));
-    }
-}
-
-fn file_plan(
-    path: PathBuf,
-    kind: FileKind,
-    extent: Extent,
-    region: Region,
-    (zones, extends): (Option<Zones>, u64),
-) -> FilePlan {
-    FilePlan {
-        path,
-        kind,
-        offset: region.offset,
-        len: region.len,
-        beyond: Bytes::ZERO,
-        size_now: extent.size_now().map(Bytes),
-        size_needed: region.needed,
-        extends: Bytes(extends),
-        zones,
     }
 }
 
