@@ -17,7 +17,7 @@ type Check = fn(Reading, &EnginePlan, &Load, &mut Messages);
 /// Refuses planned files. The plan has all but its files, and what follows from them.
 type FilesCheck = fn(Reading, &mut JobPlan, &[FilePlan], &mut Survey, &mut Messages);
 
-/// The rules of the engines that access their targets in some way.
+/// Rules of the engines that have one of some ways of access to their targets.
 struct EngineRules {
     /// Whether the rules apply to engines with this access.
     applies: fn(EngineAccess) -> bool,
@@ -109,7 +109,7 @@ const ENGINE_RULES: &[EngineRules] = &[
     },
 ];
 
-/// What an engine works on that has no target.
+/// Engines without a target work on regions of any size, at any path.
 const NO_TARGET: TargetRule =
     TargetRule::Unopened(|_, _, _| Some((FileKind::Virtual, Extent::Endless)));
 

@@ -1,4 +1,5 @@
-//! What targets say before a run that are no files of this machine: servers, and devices that a process drives by itself.
+//! What targets that are not files on this machine answer before a run: servers, and devices that a process drives by
+//! itself.
 
 use std::fmt::Debug;
 use std::path::Path;
