@@ -21,8 +21,9 @@ use crate::guard::guard;
 use crate::layout::{self, Done, Overseer};
 use crate::shared::{Finished, Message, Run, Shared, send};
 use crate::thread::ThreadSettings;
+use crate::verify::save::states;
 use crate::worker::{Outside, WorkerResult};
-use crate::{command, thread, verify_states, worker};
+use crate::{command, thread, worker};
 
 /// Stack size of a job's thread, bytes. Buffers and histograms are on the heap, so a thousand jobs fit.
 const STACK: usize = 512 << 10;
@@ -138,7 +139,7 @@ fn work(
     // A power cut that the trigger causes must not hit a state that is written for the second time.
     let saves = !run.triggered.load(Ordering::Acquire);
     if let Some(state) = worker.verify_state.as_ref().filter(|_| saves)
-        && let Err(error) = verify_states::save(run, job, state)
+        && let Err(error) = states::save(run, job, state)
     {
         send(sender, Message::Warning { index, what: error.to_string() });
     }

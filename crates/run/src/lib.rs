@@ -34,15 +34,13 @@
 //! | what happens on a job's thread before and after its I/O | `jobthread.rs` |
 //! | CPU affinity, priorities, user of a job's thread | `thread.rs` |
 //! | which clock times a job | `timebase.rs` |
-//! | which maps do jobs share that verify a target | `verify_maps.rs` |
-//! | where are the verify states of jobs saved (`verify_state_save`) | `verify_states.rs` |
 //! | which files of a run does another machine keep | `kept.rs` |
-//! | where are corrupt extents listed (`verify_extents`) | `verify_extents.rs` |
 //! | how are the I/Os of jobs recorded (`write_iolog`) | `iolog.rs` |
-//! | how is the journal of writes made durable (`verify_journal`) | `journal.rs` |
 //! | how are logs written during the run (`write_bw_log`) | `logs/` |
 //! | how is a trace read ahead of its replay (`read_iolog`) | `replay/` |
 //! | the inner loop | `worker/` |
+//! | what a feature sees and decides that follows individual I/Os | `hook.rs` |
+//! | how are writes verified (`verify`, `verify_journal`) | `verify/` |
 //! | where in a zone an I/O goes (`zonemode=zbd`) | `zones/` |
 //! | rates over windows, the live line, disk counters | `monitor/` |
 //! | how do counters become the report | `report.rs` |
@@ -67,10 +65,10 @@ pub mod events;
 mod files;
 mod flash;
 mod guard;
+mod hook;
 pub mod idleness;
 mod iolog;
 mod jobthread;
-mod journal;
 mod kept;
 mod layout;
 mod lock;
@@ -91,9 +89,7 @@ mod steady;
 mod stuck;
 mod thread;
 mod timebase;
-mod verify_extents;
-mod verify_maps;
-mod verify_states;
+mod verify;
 mod worker;
 mod zones;
 

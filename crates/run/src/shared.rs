@@ -18,7 +18,6 @@ use crate::error::JobError;
 use crate::events::CommandTime;
 use crate::files::Cached;
 use crate::iolog::Iologs;
-use crate::journal::Journals;
 use crate::kept::FileKeeper;
 use crate::layout::{Done, LayoutCounters};
 use crate::lock::FileLocks;
@@ -27,9 +26,10 @@ use crate::replay::TraceMerges;
 use crate::steady::{self, SteadyMember};
 use crate::thread::ControlGroups;
 use crate::timebase::Timebase;
-use crate::verify_extents::ExtentLists;
-use crate::verify_maps::VerifyMaps;
-use crate::worker::{WorkerResult, WriteProgress};
+use crate::verify::WriteProgress;
+use crate::verify::save::{ExtentLists, Journals};
+use crate::verify::track::VerifyMaps;
+use crate::worker::WorkerResult;
 use crate::zones::ZoneTables;
 
 /// The shared state of one job.

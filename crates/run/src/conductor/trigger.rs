@@ -20,8 +20,8 @@ use crate::control::StopReason;
 use crate::error::JobError;
 use crate::events::{EventKind, TriggerCause};
 use crate::shared::{Message, Run, Shared, send};
-use crate::verify_states;
-use crate::worker::WriteProgress;
+use crate::verify::WriteProgress;
+use crate::verify::save::states;
 
 /// Time between two checks for the file, ns.
 const LOOK: u64 = 50 * MS;
@@ -133,9 +133,7 @@ impl Conductor<'_> {
                 continue;
             }
             let result = match state(job, shared) {
-                Ok(state) => {
-                    verify_states::save_durably(&run, job, &state).map_err(|e| e.to_string())
-                }
+                Ok(state) => states::save_durably(&run, job, &state).map_err(|e| e.to_string()),
                 Err(error) => Err(error.to_string()),
             };
             match result {

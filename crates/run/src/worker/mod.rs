@@ -25,7 +25,7 @@ mod locked;
 mod loops;
 mod setup;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod traced;
 
 use std::path::Path;
@@ -51,16 +51,15 @@ use fiord_types::{FileIndex, FlashCounts, Nanos, RequestCounts};
 use crate::debug::DebugOutput;
 use crate::error::JobError;
 use crate::iolog::Iologs;
-use crate::journal::Journals;
 use crate::lock::FileLock;
 use crate::logs::LogChannel;
 use crate::replay::TraceMerges;
-use crate::verify_extents::ExtentLists;
-use crate::verify_maps::VerifyMaps;
+use crate::verify::WriteProgress;
+use crate::verify::save::{ExtentLists, Journals};
+use crate::verify::track::VerifyMaps;
 use crate::zones::{Counts, ZoneTable};
 
 pub(crate) use entry::run;
-pub(crate) use hooks::WriteProgress;
 
 /// Receives lines about errors, from any thread.
 pub(crate) type ErrorDump = Arc<dyn Fn(String) + Send + Sync>;

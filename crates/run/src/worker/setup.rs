@@ -16,7 +16,7 @@ use fiord_sys::bus::BusWatch;
 use fiord_types::{Dir, Nanos};
 
 use super::core::{JobState, opens_all};
-use super::hooks::{Hooks, IologHook, MapInformer, Special, Verifier, WriteJournal};
+use super::hooks::{Hooks, IologHook, Special};
 use super::layers::{Borrowed, Layered};
 use super::loops::mode::{
     Asynchronous, Bare, Dynamic, Managed, Mode, Synchronous, SynchronousOrTotal,
@@ -29,6 +29,7 @@ use crate::control::{JobControl, Phase};
 use crate::error::{JobError, Stage};
 use crate::logs::JobLog;
 use crate::replay::ReplayFeed;
+use crate::verify::{MapInformer, Verifier, WriteJournal};
 use crate::zones::Placer;
 
 /// What surrounds a job while it is set up.

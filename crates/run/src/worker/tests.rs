@@ -58,7 +58,7 @@ impl Files for NoFiles {
     }
 }
 
-pub(super) fn run_plain(job: &JobPlan) -> WorkerResult {
+pub(crate) fn run_plain(job: &JobPlan) -> WorkerResult {
     let control = JobControl::new();
     control.go();
     *run(job, MachineClock::best(), &mut NoFiles(1), &control, &Live::new(), &nowhere())

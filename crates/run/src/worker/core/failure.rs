@@ -11,7 +11,7 @@ use super::JobState;
 use super::housekeeping::BUFFERS_LOST;
 use crate::control::StopReason;
 use crate::error::{JobError, Stage};
-use crate::worker::hooks::Completed;
+use crate::hook::Completed;
 
 /// Most lines of `error_dump` of one job.
 const MOST_DUMPED: u64 = 1000;

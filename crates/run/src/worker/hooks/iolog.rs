@@ -10,8 +10,8 @@ use fiord_plan::JobPlan;
 use fiord_stat::recorder::Recorder;
 use fiord_types::{Bytes, Nanos};
 
-use super::{Completed, Disposition, Events, Hook, HookResults, IssuedIo};
 use crate::error::JobError;
+use crate::hook::{Completed, Disposition, Events, Hook, HookResults, IssuedIo};
 use crate::iolog::{Iolog, Iologs};
 
 /// Records the I/Os of one job.

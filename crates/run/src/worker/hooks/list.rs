@@ -13,7 +13,6 @@ use super::block_errors::BlockLifetimes;
 use super::cpu_load::CpuLoad;
 use super::flow::FlowHook;
 use super::iolog::IologHook;
-use super::journal::WriteJournal;
 use super::latency_target::DepthSearch;
 use super::max_latency::MaxLatency;
 use super::min_rate::RateFloor;
@@ -21,14 +20,14 @@ use super::pacing::Pacing;
 use super::priorities::PriorityLatencies;
 use super::replay::ReplayHook;
 use super::slices::SliceCounts;
-use super::verify::{MapInformer, Verifier};
 use super::zones::ZoneHook;
-use super::{
+use crate::error::JobError;
+use crate::hook::{
     Admission, Check, Completed, Delay, Disposition, Events, Extra, Hook, HookResults, IssuedIo,
     NEVER, ReleasedSlot,
 };
-use crate::error::JobError;
 use crate::replay::ReplayFeed;
+use crate::verify::{MapInformer, Verifier, WriteJournal};
 use crate::zones::Placer;
 
 /// What hooks need that the plan does not have. Behind pointers, so that jobs without these features need no stack for them.

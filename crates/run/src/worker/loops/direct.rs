@@ -7,13 +7,13 @@ use fiord_stat::shares::LoopStage;
 use fiord_types::{Bytes, Dir, Errno, Nanos};
 
 use super::super::core::{AtOnce, JobState};
-use super::super::hooks::{Completed, Events};
 use super::super::layers::Borrowed;
 use super::complete::holder_after_success;
 use super::fill::NotNow;
 use super::mode::Mode;
 use super::ops::{direction, op_of, op_of_flush};
 use super::{ControlOutcome, Parts, Payload, StepEnd, Worker, burst, carry_out_control, extra_io};
+use crate::hook::{Completed, Events};
 
 impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
     /// Runs to the end of the work, the end of the run time or the first error.

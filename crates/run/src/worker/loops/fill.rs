@@ -7,7 +7,6 @@ use fiord_stat::shares::LoopStage;
 use fiord_types::Dir;
 
 use super::super::core::JobState;
-use super::super::hooks::{Admission, Delay, Events};
 use super::super::layers::Borrowed;
 use super::complete::{complete_at_once, count_accepted};
 use super::mode::Mode;
@@ -15,6 +14,7 @@ use super::ops::{op_of, op_of_flush};
 use super::slots::{Batching, InFlight, Slots};
 use super::{ControlOutcome, Parts, Payload, carry_out_control, extra_io};
 use crate::error::{JobError, Stage};
+use crate::hook::{Admission, Delay, Events};
 
 /// How filling ended.
 #[derive(PartialEq, Eq)]

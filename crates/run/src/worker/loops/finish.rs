@@ -10,10 +10,10 @@ use fiord_stat::recorder::Times;
 
 use super::super::WorkerResult;
 use super::super::core::JobState;
-use super::super::hooks::Completed;
 use super::detach;
 use crate::control::Phase;
 use crate::error::{JobError, Stage};
+use crate::hook::Completed;
 
 /// Flushes as the job asks. `slot`: a slot to flush with.
 pub(super) fn finish<E: Engine>(

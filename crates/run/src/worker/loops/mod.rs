@@ -31,10 +31,10 @@ use fiord_types::FileIndex;
 
 use self::mode::Mode;
 use super::core::{JobState, opens_all};
-use super::hooks::{Events, Extra};
 use super::layers::Borrowed;
 use super::{Files, WorkerResult};
 use crate::error::{JobError, Stage};
+use crate::hook::{Events, Extra};
 
 /// The bytes of writes.
 pub(super) trait Payload {

@@ -10,13 +10,13 @@ use fiord_load::{Next, Source};
 use fiord_stat::shares::LoopStage;
 
 use super::super::core::JobState;
-use super::super::hooks::{Delay, Events};
 use super::super::layers::Borrowed;
 use super::fill::FillOutcome;
 use super::mode::Mode;
 use super::slots::{CompletionBatches, LoopState, Slots};
 use super::{Parts, Payload, Worker, burst};
 use crate::error::{JobError, Stage};
+use crate::hook::{Delay, Events};
 
 impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
     /// Runs to the end of the work, the end of the run time or the first error.
