@@ -15,10 +15,11 @@ use fiord_sys::process::{CommandOutput, ProcessEnding};
 use fiord_types::{Errno, Nanos};
 
 use super::{Conductor, MIN_SLEEP, MS, SECOND};
-use crate::command::{self, Stop};
-use crate::control::StopReason;
 use crate::error::JobError;
 use crate::events::{EventKind, TriggerCause};
+use crate::job::command;
+use crate::job::command::Stop;
+use crate::job::control::StopReason;
 use crate::shared::{Message, Run, Shared, send};
 use crate::verify::WriteProgress;
 use crate::verify::save::states;

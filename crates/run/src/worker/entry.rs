@@ -12,10 +12,10 @@ use super::locked::Locked;
 use super::setup::{Surroundings, failed, with_boxed};
 use super::traced::Tracer;
 use super::{Files, Outside, WorkerResult, engines};
-use crate::control::{JobControl, Phase};
 use crate::error::{JobError, Stage};
-use crate::lock::FileLock;
-use crate::thread;
+use crate::files::lock::FileLock;
+use crate::job::control::{JobControl, Phase};
+use crate::job::thread;
 
 /// Runs a job instance on the calling thread to its end. Calls `ready` when everything is set up; the first I/O
 /// follows [`JobControl::go`]. `clock` times engines that do real I/O.

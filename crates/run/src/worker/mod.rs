@@ -50,10 +50,10 @@ use fiord_types::{FileIndex, FlashCounts, Nanos, RequestCounts};
 
 use crate::debug::DebugOutput;
 use crate::error::JobError;
-use crate::iolog::Iologs;
-use crate::lock::FileLock;
+use crate::files::lock::FileLock;
 use crate::logs::LogChannel;
-use crate::replay::TraceMerges;
+use crate::trace::iolog::Iologs;
+use crate::trace::replay::TraceMerges;
 use crate::verify::WriteProgress;
 use crate::verify::save::{ExtentLists, Journals};
 use crate::verify::track::VerifyMaps;

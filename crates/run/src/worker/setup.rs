@@ -25,10 +25,10 @@ use super::loops::{Payload, Worker, open_all};
 use super::traced::{Traced, Tracer};
 use super::{Files, Outside, WorkerResult};
 use crate::content::content_of;
-use crate::control::{JobControl, Phase};
 use crate::error::{JobError, Stage};
+use crate::job::control::{JobControl, Phase};
 use crate::logs::JobLog;
-use crate::replay::ReplayFeed;
+use crate::trace::replay::ReplayFeed;
 use crate::verify::{MapInformer, Verifier, WriteJournal};
 use crate::zones::Placer;
 

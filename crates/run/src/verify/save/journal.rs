@@ -19,7 +19,7 @@ use fiord_sys::{block, in_use};
 use fiord_types::{Bytes, Errno};
 
 use crate::error::{JobError, Stage};
-use crate::kept::{FileKeeper, KeptFile};
+use crate::files::kept::{FileKeeper, KeptFile};
 
 /// How long records wait for others before they are written. Those that a job waits for do not wait.
 const GATHER: Duration = Duration::from_millis(5);

@@ -8,7 +8,7 @@ use fiord_plan::JobPlan;
 use fiord_sys::file::{self, FileGuard};
 use fiord_types::{Bytes, Errno};
 
-use crate::kept::{FileKeeper, KeptFile};
+use crate::files::kept::{FileKeeper, KeptFile};
 use crate::shared::Run;
 
 /// Why a state could not be saved.

@@ -32,13 +32,12 @@ use fiord_types::{Bytes, FileIndex, Nanos, PerDir};
 
 use self::stages::StageTimes;
 use self::waiting::Waiting;
-use super::ErrorDump;
-use super::Files;
 use super::hooks::Hooks;
-use crate::control::{JobControl, Phase};
+use super::{ErrorDump, Files};
 use crate::error::JobError;
+use crate::job::control::{JobControl, Phase};
 use crate::logs::JobLog;
-use crate::steady::Sampler;
+use crate::results::steady::Sampler;
 
 /// A job instance while it runs, without its engine, source and payload.
 pub(super) struct JobState<'a> {

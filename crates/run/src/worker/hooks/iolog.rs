@@ -12,7 +12,7 @@ use fiord_types::{Bytes, Nanos};
 
 use crate::error::JobError;
 use crate::hook::{Completed, Disposition, Events, Hook, HookResults, IssuedIo};
-use crate::iolog::{Iolog, Iologs};
+use crate::trace::iolog::{Iolog, Iologs};
 
 /// Records the I/Os of one job.
 pub(crate) struct IologHook {

@@ -26,7 +26,7 @@ use crate::hook::{
     Admission, Check, Completed, Delay, Disposition, Events, Extra, Hook, HookResults, IssuedIo,
     NEVER, ReleasedSlot,
 };
-use crate::replay::ReplayFeed;
+use crate::trace::replay::ReplayFeed;
 use crate::verify::{MapInformer, Verifier, WriteJournal};
 use crate::zones::Placer;
 

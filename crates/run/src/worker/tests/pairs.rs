@@ -7,8 +7,8 @@ use fiord_plan::FilePlan;
 use super::hooks::Special;
 use super::loops::mode::Managed;
 use super::*;
-use crate::control::StopReason;
 use crate::error::Stage;
+use crate::job::control::StopReason;
 
 /// A job that trims and writes the blocks of `files` files.
 fn pairs(files: u32, depth: u32) -> JobPlan {

@@ -149,7 +149,7 @@ fn nothing_is_issued_after_a_stop() {
             let control = JobControl::new();
             let answer = |n: usize, op: &Op| {
                 if n == last {
-                    control.stop(crate::control::StopReason::Runtime);
+                    control.stop(crate::job::control::StopReason::Runtime);
                 }
                 whole(n, op)
             };

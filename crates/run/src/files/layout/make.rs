@@ -15,7 +15,7 @@ use fiord_types::{Bytes, Errno};
 use super::fill::Filler;
 use super::{Done, Overseer, holds_data, takes_its_size};
 use crate::error::{JobError, Stage, failed};
-use crate::guard::guard;
+use crate::files::guard::guard;
 
 /// Most files that are written but not flushed yet. They stay open until the flush.
 pub(crate) const BATCH: usize = 64;

@@ -13,7 +13,7 @@ use fiord_types::{Bytes, Dir, Errno, FileIndex};
 use super::{Done, LayoutCounters, Overseer};
 use crate::content::content_of;
 use crate::error::{JobError, Stage, failed};
-use crate::guard::guard;
+use crate::files::guard::guard;
 
 /// Size of one write or read, bytes: large enough to make the cost of the call negligible, small enough for
 /// a quick reaction to Ctrl-C.

@@ -7,7 +7,7 @@ use fiord_plan::JobPlan;
 use fiord_sys::task::{self, BlockedCall};
 use fiord_types::Errno;
 
-use crate::control::Phase;
+use super::control::Phase;
 use crate::error::{JobError, Stage};
 use crate::shared::Shared;
 /// Most files that the message names if the operation could be on any of them.

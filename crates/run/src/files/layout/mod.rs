@@ -23,9 +23,9 @@ use fiord_plan::{ContentPlan, EngineAccess, FileKind, FilePlan, JobPlan};
 use fiord_sys::file;
 use fiord_types::{Bytes, Dir, Errno};
 
+use super::guard::guard;
+use super::lock::FileLocks;
 use crate::error::{JobError, Stage, failed};
-use crate::guard::guard;
-use crate::lock::FileLocks;
 
 pub(crate) use counters::LayoutCounters;
 pub(crate) use fill::pre_read;

@@ -12,10 +12,10 @@ use fiord_plan::{
 use fiord_sys::file::{self, CacheUse, Lifetime, Open};
 use fiord_types::{Bytes, Errno, FileIndex};
 
+use super::guard::guard;
+use super::layout;
+use super::lock::{FileLock, FileLocks};
 use crate::error::{JobError, Stage, failed};
-use crate::guard::guard;
-use crate::layout;
-use crate::lock::{FileLock, FileLocks};
 use crate::worker::Files;
 use crate::zones::{ZoneTable, ZoneTables};
 

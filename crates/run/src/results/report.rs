@@ -13,13 +13,12 @@ use fiord_sys::clock::TimeSource;
 use fiord_sys::{clock, host};
 use fiord_types::{Bytes, Dir, FileIndex, Nanos, PerDir};
 
+use super::steady::SteadyMember;
+use super::{slices, specification};
 use crate::error::{self, JobError};
+use crate::job::timebase::Timebase;
 use crate::monitor::{DeviceActivity, Disks};
 use crate::shared::Shared;
-use crate::slices;
-use crate::specification;
-use crate::steady::SteadyMember;
-use crate::timebase::Timebase;
 use crate::worker::WorkerResult;
 use crate::zones::Counts;
 

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | inputs and results of a run | `interface.rs` |
 //! | how files are laid out while signals are handled | `laying_out.rs` |
+//! | which job may start when, and which end together | `schedule.rs` |
 //! | how jobs start and end | `lifecycle.rs` |
 //! | how jobs start together with those of other hosts | `gate.rs` |
 //! | progress, status reports, the final report | `reporting.rs` |
@@ -18,6 +19,7 @@ mod interface;
 mod laying_out;
 mod lifecycle;
 mod reporting;
+mod schedule;
 mod trigger;
 
 use std::collections::VecDeque;
@@ -32,25 +34,27 @@ use fiord_stat::finding::RunWarning;
 use fiord_sys::clock;
 use fiord_types::Nanos;
 
-use crate::control::{Phase, StopReason};
+use self::schedule::Schedule;
 use crate::error::JobError;
 use crate::events::{EventKind, EventSender};
+use crate::files::layout;
+use crate::files::lock::FileLocks;
+use crate::files::space::SpaceWatch;
 use crate::idleness::IdleWatch;
-use crate::iolog::Iologs;
-use crate::lock::FileLocks;
+use crate::job::control::{Phase, StopReason};
+use crate::job::stuck;
+use crate::job::thread::ControlGroups;
+use crate::job::timebase::Timebase;
 use crate::logs::{BandwidthLog, RunLogs};
 use crate::monitor::{DeviceActivity, Disks, JobWatch, LatencyMeter, Meter, SnapshotMeter};
-use crate::replay::TraceMerges;
-use crate::schedule::Schedule;
+use crate::results::report;
+use crate::results::steady::SteadyMember;
 use crate::shared::{Finished, Message, Run, Shared};
-use crate::space::SpaceWatch;
-use crate::steady::SteadyMember;
-use crate::thread::ControlGroups;
-use crate::timebase::Timebase;
+use crate::trace::iolog::Iologs;
+use crate::trace::replay::TraceMerges;
 use crate::verify::save::{ExtentLists, Journals};
 use crate::verify::track::VerifyMaps;
 use crate::zones::ZoneTables;
-use crate::{layout, report, stuck};
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;

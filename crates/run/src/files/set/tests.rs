@@ -65,7 +65,7 @@ fn files_that_each_loop_removes_are_created_again() {
     let mut job = job(dir.path().join("f"), 8192);
     job.target.files[0].size_needed = Some(Bytes(8192));
     job.target.open.create = true;
-    crate::layout::again(&job, &job.target.files[0]).unwrap();
+    crate::files::layout::again(&job, &job.target.files[0]).unwrap();
     let mut files = FileSet::new(&job);
     files.open(FileIndex(0)).unwrap();
     files.close(FileIndex(0)).unwrap();

@@ -8,7 +8,7 @@ use fiord_types::{Bytes, Errno};
 
 use super::{Done, Overseer};
 use crate::error::{JobError, Stage, failed};
-use crate::guard::guard;
+use crate::files::guard::guard;
 
 /// How many names are created between two looks at whether the layout is cancelled.
 const STEP: u64 = 256;

@@ -12,18 +12,20 @@ use fiord_stat::samples::WindowLimit;
 use fiord_sys::shortage;
 use fiord_types::{Bytes, Errno};
 
-use crate::command::Stop;
-use crate::control::Phase;
+use super::command::Stop;
+use super::control::Phase;
+use super::thread::ThreadSettings;
+use super::{command, thread};
 use crate::error::{JobError, Stage, failed};
 use crate::events::CommandTime;
-use crate::files::{Cached, FileSet};
-use crate::guard::guard;
-use crate::layout::{self, Done, Overseer};
+use crate::files::guard::guard;
+use crate::files::layout;
+use crate::files::layout::{Done, Overseer};
+use crate::files::set::{Cached, FileSet};
 use crate::shared::{Finished, Message, Run, Shared, send};
-use crate::thread::ThreadSettings;
 use crate::verify::save::states;
+use crate::worker;
 use crate::worker::{Outside, WorkerResult};
-use crate::{command, thread, worker};
 
 /// Stack size of a job's thread, bytes. Buffers and histograms are on the heap, so a thousand jobs fit.
 const STACK: usize = 512 << 10;
