@@ -1,4 +1,4 @@
-use fiord_formats::verify::diagnosis::FaultClass;
+use fiord_formats::integrity::diagnosis::FaultClass;
 use fiord_formats::verify::method::Method;
 use fiord_job::option::table::VerifyPolicy;
 use fiord_job::option::value::PatternPart;

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fiord_engine::OpKind;
-use fiord_formats::verify::journal::{
+use fiord_formats::integrity::journal::{
     AnnouncedWrite, JournalHeader, JournalRecord, JournaledTarget,
 };
-use fiord_formats::verify::sector::{SectorSize, SectorWriter};
+use fiord_formats::integrity::sector::{SectorSize, SectorWriter};
 use fiord_load::{AnySource, Io, Next, Source, any_source};
 use fiord_plan::{FileKind, JobPlan, JournalPlan, JournalTarget};
 use fiord_stat::recorder::Recorder;

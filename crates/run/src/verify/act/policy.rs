@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fiord_formats::verify::diagnosis::BadExtent;
+use fiord_formats::integrity::diagnosis::BadExtent;
 use fiord_plan::{JobPlan, VerifyMethod, VerifyPlan};
 use fiord_types::{Errno, FileIndex};
 

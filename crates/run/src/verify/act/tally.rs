@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use fiord_formats::verify::diagnosis::BadExtent;
-use fiord_formats::verify::recheck::RereadConclusion;
+use fiord_formats::integrity::diagnosis::BadExtent;
+use fiord_formats::integrity::recheck::RereadConclusion;
 use fiord_plan::VerifyPass;
 use fiord_stat::verify::{FileExtent, Unverified, VerifyResults};
 use fiord_types::Bytes;

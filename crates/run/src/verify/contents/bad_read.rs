@@ -1,7 +1,7 @@
 //! A read that is checked, and the parts of it that are bad.
 
 use fiord_engine::Op;
-use fiord_formats::verify::diagnosis::{BadExtent, Diagnosis};
+use fiord_formats::integrity::diagnosis::{BadExtent, Diagnosis};
 use fiord_formats::verify::header::Corruption;
 use fiord_types::Bytes;
 

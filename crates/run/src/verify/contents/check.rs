@@ -1,10 +1,10 @@
 //! Compares the bytes of a read with what was written.
 
-use fiord_formats::verify::diagnosis::{BadExtent, ExpectedIntervals, Promise};
+use fiord_formats::integrity::diagnosis::{BadExtent, ExpectedIntervals, Promise};
+use fiord_formats::integrity::sector::SectorWriter;
 use fiord_formats::verify::header::{Expected, HeaderLayout, VerifyHeader};
 use fiord_formats::verify::interval;
 use fiord_formats::verify::method::Method;
-use fiord_formats::verify::sector::SectorWriter;
 use fiord_formats::verify::write::ExpectedWrite;
 use fiord_load::verify::{GranuleState, WriteValue};
 use fiord_plan::{JobPlan, VerifyPass, VerifyPlan};

@@ -26,7 +26,7 @@ pub(super) use self::known::{GranuleStates, KnownPart, KnownWrite, ReadKnowledge
 pub(super) use self::sectors::{target_id, this_run};
 pub(super) use self::trimmed::TrimmedBlocks;
 
-use fiord_formats::verify::diagnosis::BadExtent;
+use fiord_formats::integrity::diagnosis::BadExtent;
 use fiord_formats::verify::method::Method;
 use fiord_load::verify::{GranuleState, WriteValue};
 use fiord_plan::{JobPlan, VerifyMethod, VerifyPass, VerifyPlan};

@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use fiord_formats::verify::diagnosis::{
+use fiord_formats::integrity::diagnosis::{
     BadExtent, Diagnosis, ExpectedSectors, Promise, SectorState,
 };
-use fiord_formats::verify::method::Method;
-use fiord_formats::verify::sector::{
+use fiord_formats::integrity::sector::{
     RunId, SectorCheck, SectorExpected, SectorFlags, SectorHeader, SectorSize, SectorWrite,
     SectorWriter, TargetId,
 };
+use fiord_formats::verify::method::Method;
 use fiord_load::verify::{GENERATIONS, GranuleState, WriteValue};
 use fiord_plan::{JobPlan, VerifyPlan};
 use fiord_simd::vectors::{VectorWork, widest};

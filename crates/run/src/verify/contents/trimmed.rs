@@ -1,9 +1,9 @@
 //! How trimmed blocks are checked (`trim_verify_zero`), and those that a command has filled with zeros
 //! (`write_mode=zeroes`).
 
-use fiord_formats::verify::diagnosis::{BadExtent, Diagnosis, Promise, Staleness};
+use fiord_formats::integrity::diagnosis::{BadExtent, Diagnosis, Promise, Staleness};
+use fiord_formats::integrity::sector::{SectorHeader, SectorWriter};
 use fiord_formats::verify::header::VerifyHeader;
-use fiord_formats::verify::sector::{SectorHeader, SectorWriter};
 use fiord_load::verify::GranuleState;
 use fiord_plan::{VerifyPass, VerifyPlan};
 use fiord_types::Bytes;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use fiord_formats::verify::recheck::RereadConclusion;
+use fiord_formats::integrity::recheck::RereadConclusion;
 use fiord_plan::JobPlan;
 use fiord_stat::verify::FileExtent;
 use fiord_types::{Bytes, FileIndex};

@@ -14,7 +14,7 @@ mod reread;
 pub(super) use self::checkers::{CheckerThreads, WaitingRead};
 
 use fiord_engine::Op;
-use fiord_formats::verify::diagnosis::{BadExtent, Diagnosis, FaultClass, Promise};
+use fiord_formats::integrity::diagnosis::{BadExtent, Diagnosis, FaultClass, Promise};
 use fiord_load::verify::GranuleState;
 use fiord_plan::{JobPlan, VerifyPass, VerifyPlan};
 use fiord_stat::verify::Unverified;

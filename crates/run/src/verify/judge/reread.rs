@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use fiord_formats::verify::recheck::{REREADS, Recheck, Reread, RereadConclusion};
+use fiord_formats::integrity::recheck::{REREADS, Recheck, Reread, RereadConclusion};
 use fiord_plan::{FileKind, JobPlan};
 use fiord_sys::file::Open;
 use fiord_types::{Bytes, Errno, FileIndex};

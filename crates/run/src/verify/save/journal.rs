@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use fiord_formats::verify::journal::{
+use fiord_formats::integrity::journal::{
     JOURNAL_MAGIC, JournalHeader, JournalRecord, JournalWriter, JournaledTarget,
 };
 use fiord_sys::file::{self, FileFacts, FileGuard, InodeType, Open};

@@ -6,15 +6,15 @@
 
 use fiord_types::Bytes;
 
-use super::super::body::Body;
-use super::super::header::{Expected, HeaderLayout, MAGIC, VerifyHeader};
-use super::super::interval::{self, exchange, header_and_digest};
-use super::super::method::{Method, crc32c};
-use super::super::sector::SectorWriter;
-use super::super::write::{ExpectedWrite, WriteFormat};
 use super::{
     BadExtent, BitFlips, Diagnosis, Misdirection, Promise, Staleness, Tear, TearOrder, TearUnit,
 };
+use crate::integrity::sector::SectorWriter;
+use crate::verify::body::Body;
+use crate::verify::header::{Expected, HeaderLayout, MAGIC, VerifyHeader};
+use crate::verify::interval::{self, exchange, header_and_digest};
+use crate::verify::method::{Method, crc32c};
+use crate::verify::write::{ExpectedWrite, WriteFormat};
 
 /// Whether a write, which an intact header names, is the newest one of its blocks.
 pub type IsNewest<'a> = &'a dyn Fn(SectorWriter) -> bool;

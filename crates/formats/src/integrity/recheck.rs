@@ -3,7 +3,7 @@
 //! [`Recheck`] says which read comes next, and draws the conclusion. It does no I/O.
 //!
 //! ```
-//! use fiord_formats::verify::recheck::{Recheck, Reread, RereadConclusion};
+//! use fiord_formats::integrity::recheck::{Recheck, Reread, RereadConclusion};
 //!
 //! let mut recheck = Recheck::new(true, 3);
 //! while recheck.wants_another() {

@@ -2,15 +2,15 @@
 
 use fiord_types::{Bytes, sort};
 
-use super::super::diagnosis::{
-    BadExtent, Diagnosis, ExpectedSectors, Promise, SectorState, Staleness, TearUnit,
-};
-use super::super::journal::JournalHeader;
-use super::super::sector::{
-    SectorCheck, SectorExpected, SectorHeader, SectorWriter, TargetId, header_words,
-};
 use super::order::{Ordinal, WriteOrder};
 use super::table::BlockWindow;
+use crate::integrity::diagnosis::{
+    BadExtent, Diagnosis, ExpectedSectors, Promise, SectorState, Staleness, TearUnit,
+};
+use crate::integrity::journal::JournalHeader;
+use crate::integrity::sector::{
+    SectorCheck, SectorExpected, SectorHeader, SectorWriter, TargetId, header_words,
+};
 
 /// Most lost blocks of which the check remembers the write. It takes 64 MiB for them.
 const MOST_MISSING: usize = 8 << 20;

@@ -32,7 +32,7 @@
 //! body, and a sector that consists of parts of two sectors, or whose bytes are shifted, contradicts its header.
 //!
 //! ```
-//! use fiord_formats::verify::sector::{
+//! use fiord_formats::integrity::sector::{
 //!     RunId, SectorCheck, SectorExpected, SectorFlags, SectorSize, SectorWrite, TargetId,
 //! };
 //!

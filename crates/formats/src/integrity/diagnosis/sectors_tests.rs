@@ -1,7 +1,7 @@
 //! Each fault gets its class and no other.
 
-use super::super::FaultClass;
 use super::*;
+use crate::integrity::diagnosis::FaultClass;
 use proptest::prelude::*;
 
 const TARGET: TargetId = TargetId(0x1234);

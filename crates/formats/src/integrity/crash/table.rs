@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use fiord_types::Bytes;
 
-use super::super::journal::{AnnouncedWrite, JournalRecord};
-use super::super::sector::SectorWriter;
 use super::order::Ordinal;
 use super::summary::JournalSummary;
+use crate::integrity::journal::{AnnouncedWrite, JournalRecord};
+use crate::integrity::sector::SectorWriter;
 
 /// Blocks for which the table allocates memory together.
 const PAGE: usize = 4096;

@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 
-use super::super::super::pattern::{BodyPattern, ResolvedPart};
-use super::super::super::write::WriteIdentity;
-use super::super::FaultClass;
 use super::*;
+use crate::integrity::diagnosis::FaultClass;
+use crate::verify::pattern::{BodyPattern, ResolvedPart};
+use crate::verify::write::WriteIdentity;
 
 const OFFSET: u64 = 1 << 20;
 const LENGTH: usize = 16384;

@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use fiord_types::Bytes;
 use proptest::prelude::*;
 
-use super::super::diagnosis::FaultClass;
-use super::super::journal::{
+use super::*;
+use crate::integrity::diagnosis::FaultClass;
+use crate::integrity::journal::{
     AnnouncedWrite, JOURNAL_UNIT, JournalEnd, JournalHeader, JournalReader, JournalRecord,
     JournalWriter, JournaledTarget,
 };
-use super::super::sector::{
+use crate::integrity::sector::{
     RunId, SectorFlags, SectorHeader, SectorSize, SectorWrite, SectorWriter, TargetId,
 };
-use super::*;
 
 const BLOCK: u64 = 1024;
 const BLOCKS: u64 = 8;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use fiord_types::Bytes;
 
-use super::super::sector::{RunId, SectorSize, TargetId};
 use super::{JOURNAL_MAGIC, JOURNAL_UNIT, JournalError, number, sum_of};
+use crate::integrity::sector::{RunId, SectorSize, TargetId};
 
 /// Where the path begins, and where the checksum of the header is.
 const PATH: usize = 70;

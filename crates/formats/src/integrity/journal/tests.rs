@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use std::path::PathBuf;
 
-use super::super::sector::{SectorSize, TargetId};
 use super::*;
+use crate::integrity::sector::{SectorSize, TargetId};
 
 const RUN: RunId = RunId(0x5678);
 

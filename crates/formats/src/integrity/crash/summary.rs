@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::super::journal::JournalRecord;
 use super::order::WriteOrder;
+use crate::integrity::journal::JournalRecord;
 
 /// The result of the first reading of a journal.
 #[derive(Debug, Clone, Default)]

@@ -145,8 +145,8 @@ pub enum JournalError {
 /// Collects records into blocks.
 ///
 /// ```
-/// use fiord_formats::verify::journal::{JournalEnd, JournalReader, JournalRecord, JournalWriter};
-/// use fiord_formats::verify::sector::RunId;
+/// use fiord_formats::integrity::journal::{JournalEnd, JournalReader, JournalRecord, JournalWriter};
+/// use fiord_formats::integrity::sector::RunId;
 ///
 /// let mut writer = JournalWriter::new(RunId(7));
 /// writer.add(JournalRecord::FlushIssued { flush: 0, target: 0 });
@@ -161,7 +161,7 @@ pub enum JournalError {
 /// assert!(reader.next_block(&mut records)?);
 /// assert_eq!(records[1], JournalRecord::FlushCompleted(0));
 /// assert_eq!(reader.end()?, JournalEnd::Complete);
-/// # Ok::<(), fiord_formats::verify::journal::JournalError>(())
+/// # Ok::<(), fiord_formats::integrity::journal::JournalError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct JournalWriter {

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::super::journal::JournalRecord;
 use super::order::{Ordinal, WriteOrder};
+use crate::integrity::journal::JournalRecord;
 
 /// Finds the last flush of a target that completed before a write was issued.
 #[derive(Debug, Clone)]

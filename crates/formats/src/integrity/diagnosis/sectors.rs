@@ -7,14 +7,14 @@
 
 use fiord_types::Bytes;
 
-use super::super::body::Majority;
-use super::super::sector::{
-    RunId, SECTOR_MAGIC, SectorExpected, SectorFlags, SectorHeader, SectorSize, SectorWrite,
-    SectorWriter, TargetId, body_word, header_words,
-};
 use super::{
     BadExtent, BitFlips, Diagnosis, Misdirection, Promise, Staleness, Tear, TearOrder, TearUnit,
 };
+use crate::integrity::sector::{
+    RunId, SECTOR_MAGIC, SectorExpected, SectorFlags, SectorHeader, SectorSize, SectorWrite,
+    SectorWriter, TargetId, body_word, header_words,
+};
+use crate::verify::body::Majority;
 
 /// What a reader expects in the sectors that it reads.
 pub struct ExpectedSectors<'a> {

@@ -1,6 +1,6 @@
 //! The order in which the writes of a run were issued.
 
-use super::super::sector::SectorWriter;
+use crate::integrity::sector::SectorWriter;
 
 /// Writes between two entries of the index into the order.
 const STEP: usize = 256;
