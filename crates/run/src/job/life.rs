@@ -25,7 +25,7 @@ use crate::files::set::{Cached, FileSet};
 use crate::shared::{Finished, Message, Run, Shared, send};
 use crate::verify::save::states;
 use crate::worker;
-use crate::worker::{Outside, WorkerResult};
+use crate::worker::{RunServices, WorkerResult};
 
 /// Stack size of a job's thread, bytes. Buffers and histograms are on the heap, so a thousand jobs fit.
 const STACK: usize = 512 << 10;
@@ -119,7 +119,7 @@ fn work(
     };
     let ready = || send(sender, Message::Ready);
     let warn = |what| send(sender, Message::Warning { index, what });
-    let outside = Outside {
+    let services = RunServices {
         log: run.logs.channel(index),
         ready: &ready,
         debug,
@@ -136,7 +136,7 @@ fn work(
         writes: &run.jobs[index].writes,
         windows: WindowLimit::in_run_of(run.jobs.len()),
     };
-    let mut worker = worker::run(job, clock, &mut files, control, live, &outside);
+    let mut worker = worker::run(job, clock, &mut files, control, live, &services);
     std::mem::take(&mut worker.warnings).into_iter().for_each(warn);
     // A power cut that the trigger causes must not hit a state that is written for the second time.
     let saves = !run.triggered.load(Ordering::Acquire);

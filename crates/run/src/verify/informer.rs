@@ -9,7 +9,7 @@ use fiord_types::Dir;
 use super::track::TrackedMaps;
 use crate::error::JobError;
 use crate::hook::{Admission, Completed, Disposition, Events, Hook, IssuedIo};
-use crate::worker::Outside;
+use crate::worker::RunServices;
 
 /// Tells the maps of other jobs what one job overwrites.
 pub(crate) struct MapInformer {
@@ -18,8 +18,8 @@ pub(crate) struct MapInformer {
 
 impl MapInformer {
     /// The hook of a job; `None` if it informs no other job.
-    pub(crate) fn of(job: &JobPlan, outside: &Outside) -> Result<Option<Box<Self>>, JobError> {
-        let maps = || TrackedMaps::of(job, outside.maps, None);
+    pub(crate) fn of(job: &JobPlan, services: &RunServices) -> Result<Option<Box<Self>>, JobError> {
+        let maps = || TrackedMaps::of(job, services.maps, None);
         let make = || maps().map(|maps| Box::new(MapInformer { maps }));
         job.informs_maps.then(make).transpose()
     }

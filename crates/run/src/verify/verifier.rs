@@ -19,7 +19,7 @@ use crate::error::JobError;
 use crate::hook::{
     Admission, Completed, Disposition, Events, Extra, Hook, HookResults, IssuedIo, ReleasedSlot,
 };
-use crate::worker::Outside;
+use crate::worker::RunServices;
 use crate::zones::{Placer, ReadBack};
 
 /// Verifies the I/Os of one job.
@@ -48,26 +48,30 @@ impl Verifier {
     }
 
     /// The hook of a job; `None` if the job verifies nothing.
-    pub(crate) fn of(job: &JobPlan, outside: &Outside) -> Result<Option<Box<Self>>, JobError> {
-        job.verify.as_ref().map(|plan| Self::of_plan(job, plan, outside)).transpose()
+    pub(crate) fn of(job: &JobPlan, services: &RunServices) -> Result<Option<Box<Self>>, JobError> {
+        job.verify.as_ref().map(|plan| Self::of_plan(job, plan, services)).transpose()
     }
 
     /// Not inlined: only jobs that verify need its stack.
     #[inline(never)]
-    fn of_plan(job: &JobPlan, plan: &VerifyPlan, outside: &Outside) -> Result<Box<Self>, JobError> {
-        let judge = Judge::of(job, plan, outside)?;
+    fn of_plan(
+        job: &JobPlan,
+        plan: &VerifyPlan,
+        services: &RunServices,
+    ) -> Result<Box<Self>, JobError> {
+        let judge = Judge::of(job, plan, services)?;
         Ok(Box::new(Verifier {
             pass: plan.pass,
             threads: CheckerThreads::start(job, plan, &judge.contents)?,
             to_hold: None,
             numbers: WriteNumbers::new(job.slots(), plan.pass == VerifyPass::Reads),
             judge,
-            tracker: Tracker::of(job, plan, outside)?,
+            tracker: Tracker::of(job, plan, services)?,
             driver: PassDriver::of(job, plan),
-            saved: SavedState::of(job, plan, outside)?,
+            saved: SavedState::of(job, plan, services)?,
             trims: TrimQueue::of(job, plan),
             overwritten: match plan.overwritten {
-                Some(_) => Some(Box::new(TrackedMaps::of(job, outside.maps, None)?)),
+                Some(_) => Some(Box::new(TrackedMaps::of(job, services.maps, None)?)),
                 None => None,
             },
             compares: plan.compares_on_device && plan.pass != VerifyPass::Reads,

@@ -33,4 +33,4 @@ mod slices;
 mod zones;
 
 pub(super) use iolog::IologHook;
-pub(super) use list::{Hooks, Special};
+pub(super) use list::{HookInputs, Hooks};

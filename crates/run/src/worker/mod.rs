@@ -65,7 +65,7 @@ pub(crate) use entry::run;
 pub(crate) type ErrorDump = Arc<dyn Fn(String) + Send + Sync>;
 
 /// What a worker needs from the rest of the run.
-pub(crate) struct Outside<'a> {
+pub(crate) struct RunServices<'a> {
     /// Called when everything is set up.
     pub ready: &'a dyn Fn(),
     /// Receives the lines of `--debug`.

@@ -65,11 +65,11 @@ pub(crate) fn run_plain(job: &JobPlan) -> WorkerResult {
 }
 
 /// A run that takes no messages.
-fn nowhere() -> Outside<'static> {
+fn nowhere() -> RunServices<'static> {
     let maps = Box::leak(Box::default());
     let extents = Box::leak(Box::default());
     let aux_path = Path::new("");
-    Outside {
+    RunServices {
         log: None,
         ready: &|| (),
         debug: None,

@@ -11,7 +11,7 @@ use fiord_types::{Bytes, FileIndex};
 use super::reread::Rereader;
 use crate::error::JobError;
 use crate::verify::save::ExtentList;
-use crate::worker::Outside;
+use crate::worker::RunServices;
 
 /// Collects evidence about bad extents of one job.
 pub(super) struct BadDataEvidence {
@@ -23,13 +23,13 @@ pub(super) struct BadDataEvidence {
 
 impl BadDataEvidence {
     /// Creates the list if the job wants one.
-    pub(super) fn of(job: &JobPlan, outside: &Outside) -> Result<Self, JobError> {
+    pub(super) fn of(job: &JobPlan, services: &RunServices) -> Result<Self, JobError> {
         let targets: Vec<PathBuf> = job.target.files.iter().map(|file| file.path.clone()).collect();
         let list = job.reporting.verify_extents.as_deref();
         Ok(BadDataEvidence {
             rereader: Rereader::of(job),
-            list: list.map(|path| outside.extents.open(path, &targets)).transpose()?,
-            report: Arc::clone(&outside.bad_block),
+            list: list.map(|path| services.extents.open(path, &targets)).transpose()?,
+            report: Arc::clone(&services.bad_block),
         })
     }
 

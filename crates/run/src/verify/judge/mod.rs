@@ -27,7 +27,7 @@ use super::contents::{Contents, JudgedRead, KnownPart, KnownWrite};
 use super::track::Tracker;
 use crate::error::JobError;
 use crate::hook::Disposition;
-use crate::worker::Outside;
+use crate::worker::RunServices;
 
 /// Judges the reads of one job.
 pub(super) struct Judge {
@@ -44,13 +44,13 @@ impl Judge {
     pub(super) fn of(
         job: &JobPlan,
         plan: &VerifyPlan,
-        outside: &Outside,
+        services: &RunServices,
     ) -> Result<Self, JobError> {
         let contents = Contents::of(job, plan)?;
         Ok(Judge {
-            policy: ErrorPolicy::of(job, plan, outside),
+            policy: ErrorPolicy::of(job, plan, services),
             pass: plan.pass,
-            evidence: BadDataEvidence::of(job, outside)?,
+            evidence: BadDataEvidence::of(job, services)?,
             tally: Tally::new(match contents.fills() {
                 true => plan.pass,
                 false => VerifyPass::WritesOnly,

@@ -11,7 +11,7 @@ use fiord_types::FileIndex;
 use super::progress::WriteProgress;
 use crate::error::JobError;
 use crate::hook::IssuedIo;
-use crate::worker::Outside;
+use crate::worker::RunServices;
 
 /// Collects the state of one job.
 #[derive(Debug)]
@@ -37,15 +37,15 @@ impl SavedState {
     pub(crate) fn of(
         job: &JobPlan,
         plan: &VerifyPlan,
-        outside: &Outside,
+        services: &RunServices,
     ) -> Result<Option<Self>, JobError> {
-        let saves = plan.saves_state || outside.triggers;
+        let saves = plan.saves_state || services.triggers;
         if !saves || !plan.pass.writes() {
             return Ok(None);
         }
         let progress = Arc::new(WriteProgress::of(job)?);
         // A worker is set up once.
-        let _ = outside.writes.set(Arc::clone(&progress));
+        let _ = services.writes.set(Arc::clone(&progress));
         // Each write of such a file is durable when it completes.
         let synchronous = job.target.open.sync != SyncMode::None;
         let follows = plan.policy == VerifyPolicy::Fsynced && !synchronous;

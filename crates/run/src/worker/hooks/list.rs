@@ -32,7 +32,7 @@ use crate::zones::Placer;
 
 /// What hooks need that the plan does not have. Behind pointers, so that jobs without these features need no stack for them.
 #[derive(Default)]
-pub(crate) struct Special {
+pub(crate) struct HookInputs {
     /// The job's place in its flow.
     pub ticket: Option<FlowTicket>,
     /// Places the I/Os in zones.
@@ -165,7 +165,7 @@ impl Hooks {
     ///
     /// A hook that decides something comes before those that only measure. The zones come last of those that
     /// delay I/Os, because an I/O that has its place keeps others from it.
-    pub(crate) fn of(job: &JobPlan, special: Special, hertz: u64, now: u64) -> Self {
+    pub(crate) fn of(job: &JobPlan, inputs: HookInputs, hertz: u64, now: u64) -> Self {
         if !Hooks::wanted(job) {
             return Hooks::none();
         }
@@ -173,14 +173,14 @@ impl Hooks {
             DepthSearch::of(job, now).map(boxed),
             Pacing::of(job, hertz, now).map(boxed),
             CpuLoad::of(job, now).map(boxed),
-            special.replay.map(|feed| boxed(ReplayHook::new(job, &feed))),
-            FlowHook::of(job, special.ticket).map(boxed),
-            special.placer.map(|placer| boxed(ZoneHook::new(*placer))),
+            inputs.replay.map(|feed| boxed(ReplayHook::new(job, &feed))),
+            FlowHook::of(job, inputs.ticket).map(boxed),
+            inputs.placer.map(|placer| boxed(ZoneHook::new(*placer))),
             // A write is recorded as completed before another job may write its blocks.
-            special.journal.map(|journal| journal as Box<dyn Hook>),
-            special.verify.map(|verify| verify as Box<dyn Hook>),
-            special.informer.map(|informer| informer as Box<dyn Hook>),
-            special.iolog.map(|iolog| iolog as Box<dyn Hook>),
+            inputs.journal.map(|journal| journal as Box<dyn Hook>),
+            inputs.verify.map(|verify| verify as Box<dyn Hook>),
+            inputs.informer.map(|informer| informer as Box<dyn Hook>),
+            inputs.iolog.map(|iolog| iolog as Box<dyn Hook>),
             RateFloor::of(job, now).map(boxed),
             SliceCounts::of(job).map(boxed),
             PriorityLatencies::of(job).map(boxed),

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use fiord_plan::FilePlan;
 
-use super::hooks::Special;
+use super::hooks::HookInputs;
 use super::loops::mode::Managed;
 use super::*;
 use crate::error::Stage;
@@ -75,7 +75,7 @@ fn run_scripted(
     let slots = engine.take_slots();
     let recorder = Recorder::new(axes::ASYNC, &[Dir::Write, Dir::Trim]);
     let now = engine.clock().now();
-    let hooks = Hooks::of(job, Special::default(), 1_000_000_000, now);
+    let hooks = Hooks::of(job, HookInputs::default(), 1_000_000_000, now);
     let state = JobState::new((job, &mut files), (&control, &live), recorder, hooks, now);
     let source = fiord_load::any_source(job).unwrap();
     let mut worker = Worker::new((engine, slots), source, Nothing, state);
