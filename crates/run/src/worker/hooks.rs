@@ -3,7 +3,8 @@
 //! | question | module |
 //! |---|---|
 //! | what a hook sees and decides | [`crate::hook`] |
-//! | which hooks a job has, in which order they are called | `list.rs` |
+//! | which hooks a job has, in which order they are called | `table.rs` |
+//! | how the loops call them | `list.rs` |
 //! | `rate`, `rate_iops`, `thinktime`, `thinkcycles` | `pacing.rs` |
 //! | `cpuload` | `cpu_load.rs` |
 //! | `flow` | `flow.rs` |
@@ -30,7 +31,9 @@ mod pacing;
 mod priorities;
 mod replay;
 mod slices;
+mod table;
 mod zones;
 
 pub(super) use iolog::IologHook;
-pub(super) use list::{HookInputs, Hooks};
+pub(super) use list::Hooks;
+pub(super) use table::HookInputs;
