@@ -1,4 +1,4 @@
-//! Features that follow individual I/Os. Only loops of [`Managed`](crate::worker::loops::mode::Managed) modes
+//! Features that follow individual I/Os. Only loops of `Managed` modes (`worker/loops/mode.rs`)
 //! call them, so a job without such features runs a loop that has no test for them.
 //!
 //! The hooks are in `worker/hooks/` and `verify/`.

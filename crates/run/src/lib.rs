@@ -27,7 +27,7 @@
 //! | in what order does everything happen | `conductor/` |
 //! | what do the conductor and the threads of the jobs share | `shared.rs` |
 //! | which files does a run lay out, open, guard and lock | `files/` |
-//! | what happens on a job's thread around its I/O | `job/` |
+//! | how is a job controlled, which settings does its thread get | `job/` |
 //! | the inner loop | `worker/` |
 //! | what a feature sees and decides that follows individual I/Os | `hook.rs` |
 //! | where the bytes of a job's writes come from | `content.rs` |

@@ -6,10 +6,9 @@ use std::sync::atomic::Ordering;
 use fiord_plan::JobPlan;
 use fiord_sys::clock;
 
-use super::{Conductor, MS};
+use super::{Conductor, MS, jobthread};
 use crate::events::{EventKind, JobFailure};
 use crate::job::control::{Phase, StopReason};
-use crate::job::life;
 use crate::results::report;
 use crate::shared::Finished;
 
@@ -30,7 +29,7 @@ impl Conductor<'_> {
     pub(super) fn start_jobs(&mut self) {
         let elapsed = clock::monotonic().saturating_sub(self.began);
         for index in self.schedule.start(elapsed) {
-            if let Err(error) = life::spawn(&self.run, index, &self.sender) {
+            if let Err(error) = jobthread::spawn(&self.run, index, &self.sender) {
                 self.job_ended(
                     index,
                     Box::new(Finished { error: Some(error), ..Finished::default() }),

@@ -10,16 +10,20 @@
 //! | how files are laid out while signals are handled | `laying_out.rs` |
 //! | which job may start when, and which end together | `schedule.rs` |
 //! | how jobs start and end | `lifecycle.rs` |
+//! | what happens on a job's thread before and after its I/O | `jobthread.rs` |
+//! | what a job hangs in when the run ends without it | `stuck.rs` |
 //! | how jobs start together with those of other hosts | `gate.rs` |
 //! | progress, status reports, the final report | `reporting.rs` |
 //! | what a trigger does (`--trigger-file`) | `trigger.rs` |
 
 mod gate;
 mod interface;
+mod jobthread;
 mod laying_out;
 mod lifecycle;
 mod reporting;
 mod schedule;
+mod stuck;
 mod trigger;
 
 use std::collections::VecDeque;
@@ -42,13 +46,12 @@ use crate::files::lock::FileLocks;
 use crate::files::space::SpaceWatch;
 use crate::idleness::IdleWatch;
 use crate::job::control::{Phase, StopReason};
-use crate::job::stuck;
+use crate::job::steady::SteadyMember;
 use crate::job::thread::ControlGroups;
 use crate::job::timebase::Timebase;
 use crate::logs::{BandwidthLog, RunLogs};
 use crate::monitor::{DeviceActivity, Disks, JobWatch, LatencyMeter, Meter, SnapshotMeter};
 use crate::results::report;
-use crate::results::steady::SteadyMember;
 use crate::shared::{Finished, Message, Run, Shared};
 use crate::trace::iolog::Iologs;
 use crate::trace::replay::TraceMerges;

@@ -13,10 +13,9 @@ use fiord_sys::file::{self, CacheUse, Lifetime, Open};
 use fiord_types::{Bytes, Errno, FileIndex};
 
 use super::guard::guard;
-use super::layout;
 use super::lock::{FileLock, FileLocks};
+use super::{Files, layout};
 use crate::error::{JobError, Stage, failed};
-use crate::worker::Files;
 use crate::zones::{ZoneTable, ZoneTables};
 
 /// Pages in the page cache of a file that a job uses with `direct=1`. A count is `None` if the kernel does

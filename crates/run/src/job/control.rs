@@ -11,7 +11,7 @@ use fiord_engine::EndSignal;
 use fiord_load::pace::FlowTicket;
 use fiord_types::Nanos;
 
-use crate::results::steady::SteadyMember;
+use super::steady::SteadyMember;
 use crate::worker::{DeliveredCounts, WorkerResult};
 
 /// Flag in the stop byte while a snapshot is requested, so that the worker sees both with one load.

@@ -13,9 +13,9 @@ use fiord_sys::clock::TimeSource;
 use fiord_sys::{clock, host};
 use fiord_types::{Bytes, Dir, FileIndex, Nanos, PerDir};
 
-use super::steady::SteadyMember;
 use super::{slices, specification};
 use crate::error::{self, JobError};
+use crate::job::steady::SteadyMember;
 use crate::job::timebase::Timebase;
 use crate::monitor::{DeviceActivity, Disks};
 use crate::shared::Shared;

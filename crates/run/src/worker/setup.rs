@@ -23,9 +23,10 @@ use super::loops::mode::{
 };
 use super::loops::{Payload, Worker, open_all};
 use super::traced::{Traced, Tracer};
-use super::{Files, RunServices, WorkerResult};
+use super::{RunServices, WorkerResult};
 use crate::content::content_of;
 use crate::error::{JobError, Stage};
+use crate::files::Files;
 use crate::job::control::{JobControl, Phase};
 use crate::logs::JobLog;
 use crate::trace::replay::ReplayFeed;

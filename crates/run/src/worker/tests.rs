@@ -23,6 +23,7 @@ use super::hooks::Hooks;
 use super::loops::mode::{Asynchronous, Dynamic, Mode};
 use super::loops::{Payload, Worker};
 use super::*;
+use crate::files::Files;
 use crate::job::control::JobControl;
 
 /// Files that do not exist.

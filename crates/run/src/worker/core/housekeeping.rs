@@ -15,7 +15,7 @@ use super::JobState;
 use crate::error::{JobError, Stage};
 use crate::hook::Check;
 use crate::job::control::StopReason;
-use crate::results::steady::Sampler;
+use crate::job::steady::Sampler;
 
 /// How often a worker publishes its counters, ns. In between, housekeeping costs one comparison for
 /// each round of the loop.

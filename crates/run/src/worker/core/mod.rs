@@ -32,12 +32,13 @@ use fiord_types::{Bytes, FileIndex, Nanos, PerDir};
 
 use self::stages::StageTimes;
 use self::waiting::Waiting;
+use super::ErrorDump;
 use super::hooks::Hooks;
-use super::{ErrorDump, Files};
 use crate::error::JobError;
+use crate::files::Files;
 use crate::job::control::{JobControl, Phase};
+use crate::job::steady::Sampler;
 use crate::logs::JobLog;
-use crate::results::steady::Sampler;
 
 /// A job instance while it runs, without its engine, source and payload.
 pub(super) struct JobState<'a> {

@@ -76,7 +76,7 @@ pub(super) fn result<E: Engine>(
     state.keep_error(ended);
     let mut result = state.result(now);
     result.faults = engine.injected_faults().cloned();
-    result.warnings.extend(flash.into_iter().flat_map(crate::results::flash::warnings));
+    result.warnings.extend(flash.into_iter().flat_map(crate::worker::flash::warnings));
     result.flash = flash;
     result.requests = engine.requests().cloned().map(Box::new);
     if state.unanswered() > 0 {

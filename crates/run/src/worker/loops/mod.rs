@@ -30,10 +30,11 @@ use fiord_stat::shares::LoopStage;
 use fiord_types::FileIndex;
 
 use self::mode::Mode;
+use super::WorkerResult;
 use super::core::{JobState, opens_all};
 use super::layers::Borrowed;
-use super::{Files, WorkerResult};
 use crate::error::{JobError, Stage};
+use crate::files::Files;
 use crate::hook::{Events, Extra};
 
 /// The bytes of writes.

@@ -7,8 +7,8 @@ use fiord_plan::JobPlan;
 use fiord_sys::task::{self, BlockedCall};
 use fiord_types::Errno;
 
-use super::control::Phase;
 use crate::error::{JobError, Stage};
+use crate::job::control::Phase;
 use crate::shared::Shared;
 /// Most files that the message names if the operation could be on any of them.
 const NAMED: usize = 3;
