@@ -23,6 +23,7 @@ use crate::job::control::Phase;
 use crate::job::thread::ThreadSettings;
 use crate::job::{command, thread};
 use crate::shared::{Finished, Message, Run, Shared, send};
+use crate::verify::VerifyServices;
 use crate::verify::save::states;
 use crate::worker;
 use crate::worker::{RunServices, WorkerResult};
@@ -123,17 +124,19 @@ fn work(
         log: run.logs.channel(index),
         ready: &ready,
         debug,
-        bad_block,
         error_dump,
-        aux_path: &run.aux_path,
-        maps: &run.verify_maps,
-        extents: &run.verify_extents,
+        verify: VerifyServices {
+            bad_block,
+            warn: &warn,
+            aux_path: &run.aux_path,
+            maps: &run.verify_maps,
+            extents: &run.verify_extents,
+            journals: &run.journals,
+            triggers: run.triggers,
+            writes: &run.jobs[index].writes,
+        },
         merges: &run.merges,
         iologs: &run.iologs,
-        journals: &run.journals,
-        warn: &warn,
-        triggers: run.triggers,
-        writes: &run.jobs[index].writes,
         windows: WindowLimit::in_run_of(run.jobs.len()),
     };
     let mut worker = worker::run(job, clock, &mut files, control, live, &services);

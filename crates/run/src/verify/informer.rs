@@ -6,10 +6,9 @@ use fiord_plan::JobPlan;
 use fiord_stat::recorder::Recorder;
 use fiord_types::Dir;
 
-use super::track::TrackedMaps;
+use super::track::{TrackedMaps, VerifyMaps};
 use crate::error::JobError;
 use crate::hook::{Admission, Completed, Disposition, Events, Hook, IssuedIo};
-use crate::worker::RunServices;
 
 /// Tells the maps of other jobs what one job overwrites.
 pub(crate) struct MapInformer {
@@ -18,8 +17,8 @@ pub(crate) struct MapInformer {
 
 impl MapInformer {
     /// The hook of a job; `None` if it informs no other job.
-    pub(crate) fn of(job: &JobPlan, services: &RunServices) -> Result<Option<Box<Self>>, JobError> {
-        let maps = || TrackedMaps::of(job, services.maps, None);
+    pub(crate) fn of(job: &JobPlan, maps: &VerifyMaps) -> Result<Option<Box<Self>>, JobError> {
+        let maps = || TrackedMaps::of(job, maps, None);
         let make = || maps().map(|maps| Box::new(MapInformer { maps }));
         job.informs_maps.then(make).transpose()
     }

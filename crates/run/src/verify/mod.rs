@@ -10,6 +10,7 @@
 //! | what happens then: messages, counts, the end of the job | [`act`] |
 //! | what is kept on disk: states, extents, journals | [`save`] |
 //! | how does a job with `verify` use all this, I/O by I/O | `verifier.rs` |
+//! | what does verification need from the rest of the run | `services.rs` |
 //! | what must jobs without `verify` tell those that verify their files | `informer.rs` |
 //! | how are writes recorded for a check after a crash (`verify_journal`) | `write_journal.rs` |
 //!
@@ -21,6 +22,7 @@ mod informer;
 mod judge;
 mod pass;
 pub(crate) mod save;
+mod services;
 #[cfg(test)]
 mod tests;
 pub(crate) mod track;
@@ -29,5 +31,6 @@ mod write_journal;
 
 pub(crate) use self::informer::MapInformer;
 pub(crate) use self::save::WriteProgress;
+pub(crate) use self::services::VerifyServices;
 pub(crate) use self::verifier::Verifier;
 pub(crate) use self::write_journal::WriteJournal;

@@ -14,12 +14,12 @@ use super::contents::{Contents, JudgedRead, KnownWrite, StoredContents};
 use super::judge::{CheckerThreads, Judge, WaitingRead};
 use super::pass::{PassDriver, TrimQueue, ZoneReads};
 use super::save::SavedState;
+use super::services::VerifyServices;
 use super::track::{ReadStates, SlotUse, TargetMaps, TrackedMaps, Tracker, WriteNumbers, ZoneWalk};
 use crate::error::JobError;
 use crate::hook::{
     Admission, Completed, Disposition, Events, Extra, Hook, HookResults, IssuedIo, ReleasedSlot,
 };
-use crate::worker::RunServices;
 use crate::zones::{Placer, ReadBack};
 
 /// Verifies the I/Os of one job.
@@ -48,7 +48,10 @@ impl Verifier {
     }
 
     /// The hook of a job; `None` if the job verifies nothing.
-    pub(crate) fn of(job: &JobPlan, services: &RunServices) -> Result<Option<Box<Self>>, JobError> {
+    pub(crate) fn of(
+        job: &JobPlan,
+        services: &VerifyServices,
+    ) -> Result<Option<Box<Self>>, JobError> {
         job.verify.as_ref().map(|plan| Self::of_plan(job, plan, services)).transpose()
     }
 
@@ -57,7 +60,7 @@ impl Verifier {
     fn of_plan(
         job: &JobPlan,
         plan: &VerifyPlan,
-        services: &RunServices,
+        services: &VerifyServices,
     ) -> Result<Box<Self>, JobError> {
         let judge = Judge::of(job, plan, services)?;
         Ok(Box::new(Verifier {
@@ -66,9 +69,9 @@ impl Verifier {
             to_hold: None,
             numbers: WriteNumbers::new(job.slots(), plan.pass == VerifyPass::Reads),
             judge,
-            tracker: Tracker::of(job, plan, services)?,
+            tracker: Tracker::of(job, plan, services.maps)?,
             driver: PassDriver::of(job, plan),
-            saved: SavedState::of(job, plan, services)?,
+            saved: SavedState::of(job, plan, services.triggers, services.writes)?,
             trims: TrimQueue::of(job, plan),
             overwritten: match plan.overwritten {
                 Some(_) => Some(Box::new(TrackedMaps::of(job, services.maps, None)?)),

@@ -21,9 +21,9 @@ use fiord_types::{Bytes, Dir, Errno};
 
 use super::contents::{target_id, this_run};
 use super::save::{Journal, JournalMark};
+use super::services::VerifyServices;
 use crate::error::{JobError, Stage};
 use crate::hook::{Admission, Completed, Disposition, Events, Hook, IssuedIo};
-use crate::worker::RunServices;
 
 /// Most bytes and writes that are announced together, and most of these groups that are ahead of the job.
 const GROUP_BYTES: u64 = 16 << 20;
@@ -74,7 +74,10 @@ struct Ahead {
 
 impl WriteJournal {
     /// The hook of a job; `None` if the job has no journal.
-    pub(crate) fn of(job: &JobPlan, services: &RunServices) -> Result<Option<Box<Self>>, JobError> {
+    pub(crate) fn of(
+        job: &JobPlan,
+        services: &VerifyServices,
+    ) -> Result<Option<Box<Self>>, JobError> {
         let Some(plan) = &job.journal else { return Ok(None) };
         let header = header(plan)?;
         let (journal, warning) = services.journals.open(&plan.file, &header)?;

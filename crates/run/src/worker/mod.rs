@@ -30,8 +30,7 @@ mod setup;
 pub(crate) mod tests;
 mod traced;
 
-use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use fiord_engine::FaultLog;
 use fiord_formats::verify::state::VerifyState;
@@ -54,9 +53,7 @@ use crate::error::JobError;
 use crate::logs::LogChannel;
 use crate::trace::iolog::Iologs;
 use crate::trace::replay::TraceMerges;
-use crate::verify::WriteProgress;
-use crate::verify::save::{ExtentLists, Journals};
-use crate::verify::track::VerifyMaps;
+use crate::verify::VerifyServices;
 use crate::zones::Counts;
 
 pub(crate) use entry::run;
@@ -70,30 +67,16 @@ pub(crate) struct RunServices<'a> {
     pub ready: &'a dyn Fn(),
     /// Receives the lines of `--debug`.
     pub debug: Option<&'a DebugOutput>,
-    /// Receives a message about each bad block that the job finds (`verify`).
-    pub bad_block: Arc<dyn Fn(String) + Send + Sync>,
     /// Receives a line for each error that the job survives (`error_dump`).
     pub error_dump: ErrorDump,
-    /// Directory for files that the run itself creates (`--aux-path`).
-    pub aux_path: &'a Path,
-    /// Which write each block of the targets contains (`verify`).
-    pub maps: &'a VerifyMaps,
-    /// The lists of corrupt extents of the run (`verify_extents`).
-    pub extents: &'a ExtentLists,
+    /// What verification needs.
+    pub verify: VerifyServices<'a>,
     /// The merged traces of the run (`merge_blktrace_file`).
     pub merges: &'a TraceMerges,
     /// The logs of I/Os of the run (`write_iolog`).
     pub iologs: &'a Iologs,
-    /// The journals of the run (`verify_journal`).
-    pub journals: &'a Journals,
     /// What the job and the writer of logs share; `None`: the job has no logs.
     pub log: Option<&'a Arc<LogChannel>>,
-    /// Receives warnings about the job.
-    pub warn: &'a dyn Fn(String),
-    /// A trigger may end the run, so that the job keeps a state (`--trigger-file`).
-    pub triggers: bool,
-    /// Receives how far the writes of the job are, if it keeps a state.
-    pub writes: &'a OnceLock<Arc<WriteProgress>>,
     /// How many windows the samples of the job may have.
     pub windows: WindowLimit,
 }

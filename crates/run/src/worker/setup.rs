@@ -375,17 +375,18 @@ fn set_up<E: Engine>(
     }
     let mut placer =
         context.files.zones().and_then(|tables| Placer::new(job, tables)).map_err(fail)?;
-    let mut verify = Verifier::of(job, context.services).map_err(fail)?;
-    let informer = MapInformer::of(job, context.services).map_err(fail)?;
+    let mut verify = Verifier::of(job, &context.services.verify).map_err(fail)?;
+    let informer = MapInformer::of(job, context.services.verify.maps).map_err(fail)?;
     if let Some(placer) = &mut placer {
-        let maps = context.services.maps.of_job(job).map_err(JobError::from).map_err(fail)?;
+        let maps =
+            context.services.verify.maps.of_job(job).map_err(JobError::from).map_err(fail)?;
         match &mut verify {
             Some(verify) => verify.join_zones(job, placer, maps),
             None => placer.verify(job, maps, (None, false)),
         }
         .map_err(fail)?;
     }
-    let journal = WriteJournal::of(job, context.services).map_err(fail)?;
+    let journal = WriteJournal::of(job, &context.services.verify).map_err(fail)?;
     let iolog = IologHook::of(job, context.services.iologs).map_err(fail)?;
     // Otherwise the source says which file to open when.
     if opens_all(job) {

@@ -11,7 +11,6 @@ use super::dump::Dumps;
 use crate::error::{JobError, Stage};
 use crate::hook::Disposition;
 use crate::verify::contents::{BadContents, BadRead, JudgedRead};
-use crate::worker::RunServices;
 
 /// Most messages about bad intervals of one job.
 const MOST_MESSAGES: u64 = 1000;
@@ -28,14 +27,20 @@ pub(crate) struct ErrorPolicy {
 }
 
 impl ErrorPolicy {
-    pub(crate) fn of(job: &JobPlan, plan: &VerifyPlan, services: &RunServices) -> Self {
+    /// `aux_path`: directory for dumps. `report`: receives a message about each bad block.
+    pub(crate) fn of(
+        job: &JobPlan,
+        plan: &VerifyPlan,
+        aux_path: &Path,
+        report: Arc<dyn Fn(String) + Send + Sync>,
+    ) -> Self {
         ErrorPolicy {
             method: word(plan.method),
             job: job.target.files.iter().map(|file| file.path.clone()).collect(),
             continues: job.reporting.continue_on_error.verification.accepts_bad_data(),
             fatal: plan.fatal,
-            dumps: plan.dump.then(|| Dumps::new(services.aux_path.to_path_buf())),
-            report: services.bad_block.clone(),
+            dumps: plan.dump.then(|| Dumps::new(aux_path.to_path_buf())),
+            report,
             messages: 0,
         }
     }

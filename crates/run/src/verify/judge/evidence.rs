@@ -10,8 +10,8 @@ use fiord_types::{Bytes, FileIndex};
 
 use super::reread::Rereader;
 use crate::error::JobError;
+use crate::verify::VerifyServices;
 use crate::verify::save::ExtentList;
-use crate::worker::RunServices;
 
 /// Collects evidence about bad extents of one job.
 pub(super) struct BadDataEvidence {
@@ -23,7 +23,7 @@ pub(super) struct BadDataEvidence {
 
 impl BadDataEvidence {
     /// Creates the list if the job wants one.
-    pub(super) fn of(job: &JobPlan, services: &RunServices) -> Result<Self, JobError> {
+    pub(super) fn of(job: &JobPlan, services: &VerifyServices) -> Result<Self, JobError> {
         let targets: Vec<PathBuf> = job.target.files.iter().map(|file| file.path.clone()).collect();
         let list = job.reporting.verify_extents.as_deref();
         Ok(BadDataEvidence {

@@ -13,6 +13,8 @@ mod reread;
 
 pub(super) use self::checkers::{CheckerThreads, WaitingRead};
 
+use std::sync::Arc;
+
 use fiord_engine::Op;
 use fiord_formats::integrity::diagnosis::{BadExtent, Diagnosis, FaultClass, Promise};
 use fiord_load::verify::GranuleState;
@@ -22,12 +24,12 @@ use fiord_types::{Bytes, Errno};
 
 use self::checkers::HeldRead;
 use self::evidence::BadDataEvidence;
+use super::VerifyServices;
 use super::act::{ErrorPolicy, Tally};
 use super::contents::{Contents, JudgedRead, KnownPart, KnownWrite};
 use super::track::Tracker;
 use crate::error::JobError;
 use crate::hook::Disposition;
-use crate::worker::RunServices;
 
 /// Judges the reads of one job.
 pub(super) struct Judge {
@@ -44,11 +46,11 @@ impl Judge {
     pub(super) fn of(
         job: &JobPlan,
         plan: &VerifyPlan,
-        services: &RunServices,
+        services: &VerifyServices,
     ) -> Result<Self, JobError> {
         let contents = Contents::of(job, plan)?;
         Ok(Judge {
-            policy: ErrorPolicy::of(job, plan, services),
+            policy: ErrorPolicy::of(job, plan, services.aux_path, Arc::clone(&services.bad_block)),
             pass: plan.pass,
             evidence: BadDataEvidence::of(job, services)?,
             tally: Tally::new(match contents.fills() {

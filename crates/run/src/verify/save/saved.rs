@@ -1,6 +1,6 @@
 //! The state that a job saves at its end (`verify_state_save`) and when a trigger ends the run.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use fiord_engine::OpKind;
 use fiord_formats::verify::state::VerifyState;
@@ -11,7 +11,6 @@ use fiord_types::FileIndex;
 use super::progress::WriteProgress;
 use crate::error::JobError;
 use crate::hook::IssuedIo;
-use crate::worker::RunServices;
 
 /// Collects the state of one job.
 #[derive(Debug)]
@@ -33,19 +32,20 @@ struct FileFlushes {
 }
 
 impl SavedState {
-    /// `None` if the job saves no state.
+    /// `None` if the job saves no state. `triggers`: a trigger may save it. `writes`: receives how far the writes are.
     pub(crate) fn of(
         job: &JobPlan,
         plan: &VerifyPlan,
-        services: &RunServices,
+        triggers: bool,
+        writes: &OnceLock<Arc<WriteProgress>>,
     ) -> Result<Option<Self>, JobError> {
-        let saves = plan.saves_state || services.triggers;
+        let saves = plan.saves_state || triggers;
         if !saves || !plan.pass.writes() {
             return Ok(None);
         }
         let progress = Arc::new(WriteProgress::of(job)?);
         // A worker is set up once.
-        let _ = services.writes.set(Arc::clone(&progress));
+        let _ = writes.set(Arc::clone(&progress));
         // Each write of such a file is durable when it completes.
         let synchronous = job.target.open.sync != SyncMode::None;
         let follows = plan.policy == VerifyPolicy::Fsynced && !synchronous;

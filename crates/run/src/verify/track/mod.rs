@@ -42,7 +42,6 @@ use self::replay::Replay;
 use super::contents::{ReadKnowledge, StoredContents};
 use crate::error::JobError;
 use crate::hook::{Admission, IssuedIo};
-use crate::worker::RunServices;
 
 /// How the job knows which write a block contains.
 pub(super) enum Tracker {
@@ -60,7 +59,7 @@ impl Tracker {
     pub(super) fn of(
         job: &JobPlan,
         plan: &VerifyPlan,
-        services: &RunServices,
+        maps: &VerifyMaps,
     ) -> Result<Self, JobError> {
         match (plan.pass, plan.tracking) {
             // The order of the writes is repeated without them.
@@ -88,7 +87,7 @@ impl Tracker {
             }
             (_, Tracking::Map { .. } | Tracking::Records) => {
                 let backlog = plan.backlog.filter(|_| plan.pass == VerifyPass::AfterWrites);
-                let maps = TrackedMaps::of(job, services.maps, backlog)?;
+                let maps = TrackedMaps::of(job, maps, backlog)?;
                 Ok(Tracker::Map(Box::new(maps)))
             }
             _ => Ok(Tracker::None),
