@@ -28,7 +28,7 @@ use crate::logs::RunLogs;
 use crate::trace::iolog::Iologs;
 use crate::trace::replay::TraceMerges;
 use crate::verify::WriteProgress;
-use crate::verify::save::{ExtentLists, Journals};
+use crate::verify::save::{ExtentLists, Journals, StateStore};
 use crate::verify::track::VerifyMaps;
 use crate::worker::WorkerResult;
 use crate::zones::ZoneTables;
@@ -122,6 +122,11 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    /// Where the states of jobs are saved.
+    pub(crate) fn state_store(&self) -> StateStore<'_> {
+        StateStore { aux_path: &self.aux_path, keeper: self.keeper.as_deref() }
+    }
+
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }

@@ -24,7 +24,6 @@ use crate::job::thread::ThreadSettings;
 use crate::job::{command, thread};
 use crate::shared::{Finished, Message, Run, Shared, send};
 use crate::verify::VerifyServices;
-use crate::verify::save::states;
 use crate::worker;
 use crate::worker::{RunServices, WorkerResult};
 
@@ -144,7 +143,7 @@ fn work(
     // A power cut that the trigger causes must not hit a state that is written for the second time.
     let saves = !run.triggered.load(Ordering::Acquire);
     if let Some(state) = worker.verify_state.as_ref().filter(|_| saves)
-        && let Err(error) = states::save(run, job, state)
+        && let Err(error) = run.state_store().save(job, state)
     {
         send(sender, Message::Warning { index, what: error.to_string() });
     }

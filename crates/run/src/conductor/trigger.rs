@@ -22,7 +22,6 @@ use crate::job::command::Stop;
 use crate::job::control::StopReason;
 use crate::shared::{Message, Run, Shared, send};
 use crate::verify::WriteProgress;
-use crate::verify::save::states;
 
 /// Time between two checks for the file, ns.
 const LOOK: u64 = 50 * MS;
@@ -134,7 +133,7 @@ impl Conductor<'_> {
                 continue;
             }
             let result = match state(job, shared) {
-                Ok(state) => states::save_durably(&run, job, &state).map_err(|e| e.to_string()),
+                Ok(state) => run.state_store().save_durably(job, &state).map_err(|e| e.to_string()),
                 Err(error) => Err(error.to_string()),
             };
             match result {

@@ -12,7 +12,7 @@ mod extents;
 mod journal;
 mod progress;
 mod saved;
-pub(crate) mod states;
+mod states;
 
 pub(super) use self::extents::ExtentList;
 pub(crate) use self::extents::ExtentLists;
@@ -20,3 +20,4 @@ pub(crate) use self::journal::Journals;
 pub(super) use self::journal::{Journal, JournalMark};
 pub(crate) use self::progress::WriteProgress;
 pub(super) use self::saved::SavedState;
+pub(crate) use self::states::StateStore;

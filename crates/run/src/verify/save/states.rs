@@ -9,7 +9,6 @@ use fiord_sys::file::{self, FileGuard};
 use fiord_types::{Bytes, Errno};
 
 use crate::files::kept::{FileKeeper, KeptFile};
-use crate::shared::Run;
 
 /// Why a state could not be saved.
 #[derive(Debug, thiserror::Error)]
@@ -31,40 +30,50 @@ enum Cause {
     Io(#[from] std::io::Error),
 }
 
-/// Saves the state of a job under the name that fio gives it.
-///
-/// # Errors
-/// The state cannot be stored, or the file cannot be written.
-pub(crate) fn save(run: &Run, job: &JobPlan, state: &VerifyState) -> Result<(), NotSaved> {
-    let path = path(run, job);
-    match &run.keeper {
-        Some(keeper) => kept(&**keeper, job, state),
-        None => written(&path, state, false),
-    }
-    .map_err(|cause| not_saved(path, cause))
+/// Where a run saves the states of its jobs.
+pub(crate) struct StateStore<'a> {
+    /// `--aux-path`.
+    pub aux_path: &'a Path,
+    /// Keeps the states on another machine.
+    pub keeper: Option<&'a dyn FileKeeper>,
 }
 
-/// Saves the state of a job and makes it durable, because a power cut may follow.
-///
-/// # Errors
-/// The state cannot be stored, or the file cannot be written.
-pub(crate) fn save_durably(run: &Run, job: &JobPlan, state: &VerifyState) -> Result<(), NotSaved> {
-    if run.keeper.is_some() {
-        return save(run, job, state);
+impl StateStore<'_> {
+    /// Saves the state of a job under the name that fio gives it.
+    ///
+    /// # Errors
+    /// The state cannot be stored, or the file cannot be written.
+    pub(crate) fn save(&self, job: &JobPlan, state: &VerifyState) -> Result<(), NotSaved> {
+        let path = self.path(job);
+        match self.keeper {
+            Some(keeper) => kept(keeper, job, state),
+            None => written(&path, state, false),
+        }
+        .map_err(|cause| not_saved(path, cause))
     }
-    let path = path(run, job);
-    written(&path, state, true).map_err(|cause| not_saved(path, cause))?;
-    // The new name must survive, too. Where this is not possible, a crash may remove it.
-    let _ = file::open_directory(&run.aux_path).and_then(file::fsync);
-    Ok(())
+
+    /// Saves the state of a job and makes it durable, because a power cut may follow.
+    ///
+    /// # Errors
+    /// The state cannot be stored, or the file cannot be written.
+    pub(crate) fn save_durably(&self, job: &JobPlan, state: &VerifyState) -> Result<(), NotSaved> {
+        if self.keeper.is_some() {
+            return self.save(job, state);
+        }
+        let path = self.path(job);
+        written(&path, state, true).map_err(|cause| not_saved(path, cause))?;
+        // The new name must survive, too. Where this is not possible, a crash may remove it.
+        let _ = file::open_directory(self.aux_path).and_then(file::fsync);
+        Ok(())
+    }
+
+    fn path(&self, job: &JobPlan) -> PathBuf {
+        self.aux_path.join(name(job))
+    }
 }
 
 fn name(job: &JobPlan) -> String {
     state::file_name(&job.identity.name, job.identity.index.get() as u64)
-}
-
-fn path(run: &Run, job: &JobPlan) -> PathBuf {
-    run.aux_path.join(name(job))
 }
 
 /// Lets another machine keep a state.
