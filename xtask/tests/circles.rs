@@ -1,7 +1,7 @@
 //! Modules that use each other can only be understood and changed together. This test counts them, and checks the order of
 //! modules that a crate documents. `cargo test -p xtask --test circles -- --nocapture` prints every circle.
 //!
-//! Parents and children are no circle: a parent puts the parts of its children together.
+//! A parent and its child are not counted: a parent puts its children together.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -72,7 +72,7 @@ pub(crate) fn write_commands(engine: &EnginePlan) -> Option<Vec<(WriteCommand, u
     }
 }
 
-/// Refuses options for files, which do not work with commands, and trims that are no resets of zones.
+/// Refuses options for files, which do not work with commands, and trims other than resets of zones.
 pub(super) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
     let def = engine.def();
     if def.needs_zones && load.zoned.is_none() && load.mix.has(Dir::Trim) {

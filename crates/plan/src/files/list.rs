@@ -10,7 +10,7 @@ use fiord_job::option::value::Amount;
 use fiord_types::{Bytes, Dir};
 
 use crate::files::instance::JobInstance;
-use crate::files::region::{Extent, LARGEST_FILE, Region};
+use crate::files::region::{Extent, MAX_FILE, Region};
 use crate::files::sizes::{NoRegion, Wanted};
 use crate::files::usage::Candidate;
 use crate::files::{harm, names, paths, zones};
@@ -291,7 +291,7 @@ fn no_region(
             )
             .help(format!(
                 "To fix: use a smaller offset or size; the largest file ends at {} bytes",
-                LARGEST_FILE
+                MAX_FILE
             )),
     }
 }

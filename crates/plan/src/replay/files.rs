@@ -11,7 +11,7 @@ use fiord_types::{Bytes, Dir, FileIndex};
 use super::ScannedTrace;
 use super::map::MapOption;
 use super::scan::NameUse;
-use crate::files::region::{Extent, LARGEST_FILE};
+use crate::files::region::{Extent, MAX_FILE};
 use crate::files::usage::{Candidate, Usage};
 use crate::files::{harm, paths};
 use crate::machine::survey::Survey;
@@ -171,7 +171,7 @@ fn file(
     let len = match space {
         // The offsets of a stream are checked against this while it is read.
         Extent::Fixed(size) if stream => Bytes(size),
-        _ if stream => Bytes(LARGEST_FILE),
+        _ if stream => Bytes(MAX_FILE),
         Extent::Fixed(size) => name.end.min(Bytes(size)),
         Extent::Growable(_) | Extent::Endless => name.end,
     };
