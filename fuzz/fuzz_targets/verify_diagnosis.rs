@@ -1,9 +1,11 @@
 //! Any bytes as data that was read back: `cargo +nightly fuzz run verify_diagnosis`.
 #![no_main]
 
-use fiord_formats::verify::diagnosis::{ExpectedIntervals, ExpectedSectors, Promise, SectorState};
+use fiord_formats::integrity::diagnosis::{
+    ExpectedIntervals, ExpectedSectors, Promise, SectorState,
+};
+use fiord_formats::integrity::sector::{RunId, SectorExpected, SectorSize, TargetId};
 use fiord_formats::verify::method::Method;
-use fiord_formats::verify::sector::{RunId, SectorExpected, SectorSize, TargetId};
 use fiord_formats::verify::write::{ExpectedWrite, WriteFormat};
 use fiord_types::Bytes;
 use libfuzzer_sys::fuzz_target;

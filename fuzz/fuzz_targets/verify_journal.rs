@@ -1,9 +1,11 @@
 //! Any bytes as a journal: `cargo +nightly fuzz run verify_journal`.
 #![no_main]
 
-use fiord_formats::verify::crash::{CrashTable, JournalSummary};
-use fiord_formats::verify::journal::{JOURNAL_UNIT, JournalHeader, JournalReader, JournalWriter};
-use fiord_formats::verify::sector::RunId;
+use fiord_formats::integrity::crash::{CrashTable, JournalSummary};
+use fiord_formats::integrity::journal::{
+    JOURNAL_UNIT, JournalHeader, JournalReader, JournalWriter,
+};
+use fiord_formats::integrity::sector::RunId;
 use fiord_types::Bytes;
 use libfuzzer_sys::fuzz_target;
 

@@ -1,8 +1,8 @@
 //! Any bytes as sectors of `verify=fiord`: `cargo +nightly fuzz run verify_sector`.
 #![no_main]
 
-use fiord_formats::verify::diagnosis::{ExpectedSectors, Promise, SectorState};
-use fiord_formats::verify::sector::{
+use fiord_formats::integrity::diagnosis::{ExpectedSectors, Promise, SectorState};
+use fiord_formats::integrity::sector::{
     RunId, SectorCheck, SectorExpected, SectorFlags, SectorHeader, SectorSize, SectorWrite,
     TargetId,
 };

@@ -1,7 +1,7 @@
 //! Any bytes as a write in one of fio's formats: `cargo +nightly fuzz run verify_write`.
 #![no_main]
 
-use fiord_formats::verify::diagnosis::{ExpectedIntervals, Promise};
+use fiord_formats::integrity::diagnosis::{ExpectedIntervals, Promise};
 use fiord_formats::verify::method::Method;
 use fiord_formats::verify::pattern::{BodyPattern, ResolvedPart};
 use fiord_formats::verify::write::{ExpectedWrite, WriteFormat, WriteIdentity};

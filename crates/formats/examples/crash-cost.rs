@@ -5,9 +5,9 @@
 
 use std::time::Instant;
 
-use fiord_formats::verify::crash::{CrashTable, JournalSummary};
-use fiord_formats::verify::journal::{AnnouncedWrite, JournalRecord};
-use fiord_formats::verify::sector::SectorWriter;
+use fiord_formats::integrity::crash::{CrashTable, JournalSummary};
+use fiord_formats::integrity::journal::{AnnouncedWrite, JournalRecord};
+use fiord_formats::integrity::sector::SectorWriter;
 use fiord_types::Bytes;
 
 const BLOCK: u64 = 4096;

@@ -8,6 +8,7 @@
 //! | what do logs of bandwidth, IOPS and latencies contain | [`log`] |
 //! | how does a client speak to an NBD server | [`nbd`] |
 //! | what does fio's verification store in a block | [`verify`] |
+//! | what does `verify=fiord` store, and why is data wrong | [`integrity`] |
 //! | how does a client speak HTTP, and sign requests to S3 | [`http`] |
 //!
 //! No input can cause a panic, and every reader bounds its memory by the length of its input.
@@ -26,6 +27,7 @@
 pub mod block;
 mod hex;
 pub mod http;
+pub mod integrity;
 mod lines;
 pub mod log;
 pub mod nbd;

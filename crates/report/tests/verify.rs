@@ -1,8 +1,8 @@
 //! Results of verification in the text for people and in JSON.
 
-use fiord_formats::verify::diagnosis::*;
-use fiord_formats::verify::recheck::RereadConclusion;
-use fiord_formats::verify::sector::{RunId, SectorWriter, TargetId};
+use fiord_formats::integrity::diagnosis::*;
+use fiord_formats::integrity::recheck::RereadConclusion;
+use fiord_formats::integrity::sector::{RunId, SectorWriter, TargetId};
 use fiord_stat::report::{DirKind, DirReport, JobReport, LatencySummary, RateSummary, Report};
 use fiord_stat::verify::{Unverified, VerifyResults};
 use fiord_types::{Bytes, Errno, Nanos};

@@ -1,5 +1,7 @@
 //! The error that ends a job early.
 
+mod stage;
+
 use std::path::PathBuf;
 
 use fiord_engine::{DeviceStatus, EngineError};
@@ -8,7 +10,7 @@ use fiord_plan::FilePlan;
 use fiord_sys::nvme::Status;
 use fiord_types::Errno;
 
-pub use crate::stage::Stage;
+pub use self::stage::Stage;
 
 /// The error that stopped one job. Other jobs continue.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -24,32 +24,21 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | in what order does everything happen | `conductor.rs` |
-//! | which job may start when, and which end together | `schedule.rs` |
-//! | where the bytes of a job's writes come from | `content.rs` |
-//! | which files are created before the run, and how | `layout/` |
-//! | how is a file opened, advised, dropped from the cache | `files.rs` |
-//! | which files may a job write, create and remove | `guard.rs` |
-//! | how do jobs that share a file take turns (`lockfile`) | `lock.rs` |
-//! | what happens on a job's thread before and after its I/O | `jobthread.rs` |
-//! | CPU affinity, priorities, user of a job's thread | `thread.rs` |
-//! | which clock times a job | `timebase.rs` |
-//! | which maps do jobs share that verify a target | `verify_maps.rs` |
-//! | where are the verify states of jobs saved (`verify_state_save`) | `verify_states.rs` |
-//! | which files of a run does another machine keep | `kept.rs` |
-//! | where are corrupt extents listed (`verify_extents`) | `verify_extents.rs` |
-//! | how are the I/Os of jobs recorded (`write_iolog`) | `iolog.rs` |
-//! | how is the journal of writes made durable (`verify_journal`) | `journal.rs` |
-//! | how are logs written during the run (`write_bw_log`) | `logs/` |
-//! | how is a trace read ahead of its replay (`read_iolog`) | `replay/` |
+//! | in what order does everything happen | `conductor/` |
+//! | what do the conductor and the threads of the jobs share | `shared.rs` |
+//! | which files does a run lay out, open, guard and lock | `files/` |
+//! | how is a job controlled, which settings does its thread get | `job/` |
 //! | the inner loop | `worker/` |
+//! | what a feature sees and decides that follows individual I/Os | `hook.rs` |
+//! | where the bytes of a job's writes come from | `content.rs` |
+//! | how are writes verified (`verify`, `verify_journal`) | `verify/` |
 //! | where in a zone an I/O goes (`zonemode=zbd`) | `zones/` |
+//! | which I/Os are recorded and replayed (`write_iolog`, `read_iolog`) | `trace/` |
+//! | how are logs written during the run (`write_bw_log`) | `logs/` |
 //! | rates over windows, the live line, disk counters | `monitor/` |
-//! | how do counters become the report | `report.rs` |
+//! | how do counters become the report | `results/` |
 //! | how idle were the CPUs (`--idle-prof`) | [`idleness`] |
-//! | how does a result compare with `spec` | `specification.rs` |
 //! | what would the jobs reach if storage took no time (`--ceiling`) | [`ceiling`] |
-//! | when are results steady (`steadystate`) | `steady.rs` |
 //! | which events does a run emit | [`events`] |
 //! | in which stage did a job fail, and why | [`error`] |
 //! | what does `--debug` print about a run | [`debug`] |
@@ -57,50 +46,32 @@
 #![forbid(unsafe_code)]
 
 pub mod ceiling;
-mod command;
 mod conductor;
 mod content;
-mod control;
 pub mod debug;
 pub mod error;
 pub mod events;
 mod files;
-mod flash;
-mod guard;
+mod hook;
 pub mod idleness;
-mod iolog;
-mod jobthread;
-mod journal;
-mod kept;
-mod layout;
-mod lock;
+mod job;
 mod logs;
 mod monitor;
 mod network;
-pub mod replay;
-mod report;
-mod schedule;
+mod results;
 #[cfg(test)]
 mod scratch;
 mod shared;
-mod slices;
-mod space;
-mod specification;
-mod stage;
-mod steady;
-mod stuck;
-mod thread;
-mod timebase;
-mod verify_extents;
-mod verify_maps;
-mod verify_states;
+mod trace;
+mod verify;
 mod worker;
 mod zones;
 
-pub use command::command_output;
 pub use conductor::{
     Interrupt, Interrupts, NoInterrupts, RunOptions, RunResult, StartGate, Trigger, run,
 };
+pub use files::kept::{FileKeeper, KeptFile};
 pub use fiord_engine::Targets;
-pub use kept::{FileKeeper, KeptFile};
-pub use replay::write_merged;
+pub use job::command::command_output;
+pub use trace::replay;
+pub use trace::replay::write_merged;

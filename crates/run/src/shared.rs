@@ -12,24 +12,25 @@ use fiord_stat::live::Live;
 use fiord_sys::process::ProcessEnding;
 use fiord_types::Bytes;
 
-use crate::control::JobControl;
 use crate::debug::DebugOutput;
 use crate::error::JobError;
 use crate::events::CommandTime;
-use crate::files::Cached;
-use crate::iolog::Iologs;
-use crate::journal::Journals;
-use crate::kept::FileKeeper;
-use crate::layout::{Done, LayoutCounters};
-use crate::lock::FileLocks;
+use crate::files::kept::FileKeeper;
+use crate::files::layout::{Done, LayoutCounters};
+use crate::files::lock::FileLocks;
+use crate::files::set::Cached;
+use crate::job::control::JobControl;
+use crate::job::steady;
+use crate::job::steady::SteadyMember;
+use crate::job::thread::ControlGroups;
+use crate::job::timebase::Timebase;
 use crate::logs::RunLogs;
-use crate::replay::TraceMerges;
-use crate::steady::{self, SteadyMember};
-use crate::thread::ControlGroups;
-use crate::timebase::Timebase;
-use crate::verify_extents::ExtentLists;
-use crate::verify_maps::VerifyMaps;
-use crate::worker::{WorkerResult, WriteProgress};
+use crate::trace::iolog::Iologs;
+use crate::trace::replay::TraceMerges;
+use crate::verify::WriteProgress;
+use crate::verify::save::{ExtentLists, Journals, StateStore};
+use crate::verify::track::VerifyMaps;
+use crate::worker::WorkerResult;
 use crate::zones::ZoneTables;
 
 /// The shared state of one job.
@@ -121,6 +122,11 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    /// Where the states of jobs are saved.
+    pub(crate) fn state_store(&self) -> StateStore<'_> {
+        StateStore { aux_path: &self.aux_path, keeper: self.keeper.as_deref() }
+    }
+
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }

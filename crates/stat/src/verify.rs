@@ -1,7 +1,7 @@
 //! The results of verification: what was verified, and what was wrong.
 //!
 //! ```
-//! use fiord_formats::verify::diagnosis::{BadExtent, Diagnosis, FaultClass};
+//! use fiord_formats::integrity::diagnosis::{BadExtent, Diagnosis, FaultClass};
 //! use fiord_stat::verify::{Unverified, VerifyResults};
 //! use fiord_types::Bytes;
 //!
@@ -22,8 +22,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use fiord_formats::verify::diagnosis::{BadExtent, Diagnosis, FaultClass, Misdirection};
-use fiord_formats::verify::recheck::RereadConclusion;
+use fiord_formats::integrity::diagnosis::{BadExtent, Diagnosis, FaultClass, Misdirection};
+use fiord_formats::integrity::recheck::RereadConclusion;
 use fiord_types::Bytes;
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! Results of verification: merging and relations.
 
-use fiord_formats::verify::diagnosis::{Promise, Staleness};
-use fiord_formats::verify::sector::SectorWriter;
+use fiord_formats::integrity::diagnosis::{Promise, Staleness};
+use fiord_formats::integrity::sector::SectorWriter;
 use proptest::prelude::*;
 
 use super::*;

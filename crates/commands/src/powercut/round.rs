@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use fiord_formats::verify::journal::JOURNAL_UNIT;
+use fiord_formats::integrity::journal::JOURNAL_UNIT;
 use fiord_job::load::Loader;
 use fiord_stat::json;
 use fiord_sys::file::FileGuard;

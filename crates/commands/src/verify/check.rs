@@ -3,12 +3,12 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fiord_formats::verify::crash::{
+use fiord_formats::integrity::crash::{
     BlockWindow, CrashCheck, CrashFault, CrashTable, CrashTally, FlushBefore, JournalSummary,
     OutOfOrder,
 };
-use fiord_formats::verify::diagnosis::{BadExtent, Diagnosis};
-use fiord_formats::verify::recheck::{REREADS, Recheck, Reread, RereadConclusion};
+use fiord_formats::integrity::diagnosis::{BadExtent, Diagnosis};
+use fiord_formats::integrity::recheck::{REREADS, Recheck, Reread, RereadConclusion};
 use fiord_stat::verify::VerifyResults;
 use fiord_types::{Bytes, Errno};
 

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fiord_formats::verify::journal::JournalError;
-use fiord_formats::verify::sector::SectorWriter;
+use fiord_formats::integrity::journal::JournalError;
+use fiord_formats::integrity::sector::SectorWriter;
 use fiord_types::{Bytes, Errno};
 
 use crate::rejected::Rejected;

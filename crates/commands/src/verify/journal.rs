@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use fiord_formats::verify::journal::{
+use fiord_formats::integrity::journal::{
     JOURNAL_UNIT, JournalEnd, JournalHeader, JournalReader, JournalRecord, JournaledTarget,
     MAX_TARGETS,
 };

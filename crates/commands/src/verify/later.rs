@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
-use fiord_formats::verify::journal::{JournalHeader, JournalRecord, JournaledTarget};
+use fiord_formats::integrity::journal::{JournalHeader, JournalRecord, JournaledTarget};
 use fiord_types::Bytes;
 
 use super::error::VerifyError;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use fiord_formats::verify::crash::JournalSummary;
-use fiord_formats::verify::journal::JournalEnd;
+use fiord_formats::integrity::crash::JournalSummary;
+use fiord_formats::integrity::journal::JournalEnd;
 use fiord_stat::verify::FileExtent;
 use serde_json::{Map, Value, json};
 

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use fiord_formats::verify::crash::JournalSummary;
-use fiord_formats::verify::journal::JournaledTarget;
+use fiord_formats::integrity::crash::JournalSummary;
+use fiord_formats::integrity::journal::JournaledTarget;
 use fiord_job::load::MachineLoader;
 use fiord_sys::file::{self, InodeType};
 use fiord_types::Bytes;

@@ -86,7 +86,7 @@ fn finding(entry: &Entry<'_>, results: &VerifyResults) -> Option<FindingBuilder>
 
 #[cfg(test)]
 mod tests {
-    use fiord_formats::verify::diagnosis::{BadExtent, Diagnosis};
+    use fiord_formats::integrity::diagnosis::{BadExtent, Diagnosis};
     use fiord_types::Bytes;
 
     use super::*;

@@ -85,7 +85,7 @@ impl Body {
 
     /// The seed that most words of `bytes` have, which were read from `position` of a write of `length` bytes.
     /// `None` if no seed has the majority, or if there are too few words.
-    pub(super) fn seed_of(length: u64, position: u64, bytes: &[u8]) -> Option<u64> {
+    pub(crate) fn seed_of(length: u64, position: u64, bytes: &[u8]) -> Option<u64> {
         let skip = ((8 - position % 8) % 8) as usize;
         let first = (position + skip as u64) / 8;
         let turns = length / TURN;
@@ -258,14 +258,14 @@ fn inverse(odd: u64) -> u64 {
 /// Finds the value that most votes have. The count of the winner is a lower bound, so a narrow majority may have no
 /// winner.
 #[derive(Debug, Default)]
-pub(in crate::verify) struct Majority {
+pub(crate) struct Majority {
     candidate: u64,
     lead: u32,
     votes: u32,
 }
 
 impl Majority {
-    pub(super) fn vote(&mut self, value: u64) {
+    pub(crate) fn vote(&mut self, value: u64) {
         self.votes += 1;
         match self.lead {
             0 => (self.candidate, self.lead) = (value, 1),
@@ -275,7 +275,7 @@ impl Majority {
     }
 
     /// The value whose votes exceed all others by at least two.
-    pub(super) fn winner(&self) -> Option<u64> {
+    pub(crate) fn winner(&self) -> Option<u64> {
         (self.lead >= 2).then_some(self.candidate)
     }
 }

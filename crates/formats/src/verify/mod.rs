@@ -1,7 +1,7 @@
-//! What verification stores in each block, in fio's formats and in the format of `verify=fiord`, and what is wrong
-//! with data that was read back.
+//! What verification stores in each block in fio's formats. For the format of `verify=fiord`, and for what is wrong with
+//! data that was read back, see [`integrity`](crate::integrity).
 //!
-//! In fio's formats a write consists of one or more intervals. Each interval starts with a header and the digest of the data
+//! A write consists of one or more intervals. Each interval starts with a header and the digest of the data
 //! after it; a body that is computed from a seed, or a pattern, fills the rest.
 //!
 //! | question | module |
@@ -13,11 +13,6 @@
 //! | how long is an interval, where is its header, and how is it sealed and checked | [`interval`] |
 //! | how is a whole write made and checked | [`write`](mod@write) |
 //! | which digests are computed before their writes | [`ahead`] |
-//! | what does a sector of `verify=fiord` contain | [`sector`] |
-//! | why is data wrong: torn, stale, misdirected, … | [`diagnosis`] |
-//! | which writes had a target received and flushed before a crash | [`journal`] |
-//! | what may a target contain after a crash | [`crash`] |
-//! | is bad data wrong on the medium, or only on its way | [`recheck`] |
 //!
 //! ```
 //! use fiord_formats::verify::header::Corruption;
@@ -40,16 +35,11 @@
 
 pub mod ahead;
 pub mod body;
-pub mod crash;
-pub mod diagnosis;
 pub mod header;
 pub mod interval;
-pub mod journal;
 mod md5;
 pub mod method;
 pub mod pattern;
-pub mod recheck;
-pub mod sector;
 pub mod state;
 pub mod write;
 

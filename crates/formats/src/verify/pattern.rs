@@ -57,13 +57,13 @@ impl BodyPattern {
     }
 
     /// The offset that the first `%o` of `write` states; `None` if the pattern has none.
-    pub(super) fn stated_offset(&self, write: &[u8]) -> Option<u64> {
+    pub(crate) fn stated_offset(&self, write: &[u8]) -> Option<u64> {
         let stated = write.get(*self.offsets.first()?..)?.first_chunk()?;
         Some(u64::from_le_bytes(*stated))
     }
 
     /// Fills `part` with the bytes from `position` on of a write at `offset` of its file.
-    pub(super) fn fill_from(&self, offset: u64, position: u64, part: &mut [u8]) {
+    pub(crate) fn fill_from(&self, offset: u64, position: u64, part: &mut [u8]) {
         let Some(interval) = self.interval else {
             return self.fill_piece(offset, position, part);
         };

@@ -143,12 +143,12 @@ impl WriteFormat {
     }
 
     /// `verify_pattern`; `None` if the body is computed from the seed.
-    pub(super) fn pattern(&self) -> Option<&BodyPattern> {
+    pub(crate) fn pattern(&self) -> Option<&BodyPattern> {
         self.pattern.as_ref()
     }
 
     /// Position of the header in its interval.
-    pub(super) fn header_offset(&self) -> usize {
+    pub(crate) fn header_offset(&self) -> usize {
         self.header_offset
     }
 
@@ -271,11 +271,11 @@ impl WriteFormat {
     }
 
     /// Bytes from one header to the next in a write of `length` bytes.
-    pub(super) fn step(&self, length: usize) -> usize {
+    pub(crate) fn step(&self, length: usize) -> usize {
         if self.interval == 0 { length.max(1) } else { self.interval }
     }
 
-    pub(super) fn check_interval(
+    pub(crate) fn check_interval(
         &self,
         write: &ExpectedWrite,
         position: usize,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fiord_formats::verify::diagnosis::FaultClass;
+use fiord_formats::integrity::diagnosis::FaultClass;
 use fiord_stat::verify::{FileExtent, Unverified, VerifyResults};
 use fiord_types::{Bytes, sort};
 

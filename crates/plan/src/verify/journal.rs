@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use fiord_formats::verify::journal::MAX_TARGETS;
+use fiord_formats::integrity::journal::MAX_TARGETS;
 use fiord_job::option::engine::EngineAccess;
 use fiord_job::option::table::nvme::WRITEFUA;
 use fiord_job::option::table::{UNLINK, UNLINK_EACH_LOOP, VERIFY_JOURNAL};

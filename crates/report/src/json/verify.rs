@@ -1,6 +1,6 @@
 //! Results of verification, under the key `"fiord"` of a job.
 
-use fiord_formats::verify::diagnosis::FaultClass;
+use fiord_formats::integrity::diagnosis::FaultClass;
 use fiord_stat::verify::{FaultCount, FileExtent, VerifyResults};
 
 use super::document::{Value, integer};

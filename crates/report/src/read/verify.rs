@@ -1,6 +1,6 @@
 //! Results of verification.
 
-use fiord_formats::verify::diagnosis::FaultClass;
+use fiord_formats::integrity::diagnosis::FaultClass;
 use fiord_stat::json;
 use fiord_stat::verify::{Coverage, FaultCount, Unverified, VerifyResults};
 use fiord_types::Bytes;

@@ -9,7 +9,7 @@ use fiord_sys::clock;
 use fiord_types::Nanos;
 
 use super::{Conductor, MS};
-use crate::control::Phase;
+use crate::job::control::Phase;
 use crate::shared::Message;
 
 /// Time between two questions to the gate, ns.

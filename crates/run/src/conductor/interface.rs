@@ -11,8 +11,8 @@ use super::gate::StartGate;
 use crate::debug::DebugOutput;
 use crate::error::JobError;
 use crate::events::TriggerCause;
+use crate::files::kept::FileKeeper;
 use crate::idleness::IdleProfile;
-use crate::kept::FileKeeper;
 
 /// A request from outside of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

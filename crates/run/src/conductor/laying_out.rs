@@ -10,14 +10,15 @@ use std::time::Duration;
 use fiord_sys::{clock, signal};
 use fiord_types::{Errno, Nanos};
 
+use super::jobthread::ByMessage;
 use super::{Conductor, MAX_SLEEP, STUCK_AFTER};
 use crate::error::{JobError, Stage};
 use crate::events::{EventKind, LayoutWork};
-use crate::jobthread::ByMessage;
-use crate::layout::{self, Done};
-use crate::report;
+use crate::files::layout;
+use crate::files::layout::Done;
+use crate::job::thread;
+use crate::results::report;
 use crate::shared::{Finished, Message, Run, send};
-use crate::thread;
 
 /// A thread that lays out the jobs whose indices it receives.
 struct LayoutThread {

@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering;
 use fiord_plan::JobPlan;
 use fiord_sys::clock;
 
-use super::{Conductor, MS};
-use crate::control::{Phase, StopReason};
+use super::{Conductor, MS, jobthread};
 use crate::events::{EventKind, JobFailure};
+use crate::job::control::{Phase, StopReason};
+use crate::results::report;
 use crate::shared::Finished;
-use crate::{jobthread, report};
 
 impl Conductor<'_> {
     /// Ends all jobs if a log cannot be created, before the first I/O.

@@ -12,12 +12,13 @@ use fiord_sys::clock;
 use fiord_types::{Bytes, Dir, JobIndex, Nanos};
 
 use super::{Conductor, JobEntry, RunResult};
-use crate::control::Phase;
 use crate::events::{EventKind, LayoutWork};
-use crate::files::Cached;
+use crate::files::set::Cached;
 use crate::idleness::IdleWatch;
+use crate::job::control::Phase;
 use crate::monitor::{JobEnd, KnownJob, LEAD, Standing, estimate};
-use crate::report::{self, JobFacts, ReportContext};
+use crate::results::report;
+use crate::results::report::{JobFacts, ReportContext};
 use crate::shared::{Finished, Run, Shared};
 
 /// How long a status report waits for the snapshots of running jobs.

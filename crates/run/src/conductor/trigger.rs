@@ -15,13 +15,13 @@ use fiord_sys::process::{CommandOutput, ProcessEnding};
 use fiord_types::{Errno, Nanos};
 
 use super::{Conductor, MIN_SLEEP, MS, SECOND};
-use crate::command::{self, Stop};
-use crate::control::StopReason;
 use crate::error::JobError;
 use crate::events::{EventKind, TriggerCause};
+use crate::job::command;
+use crate::job::command::Stop;
+use crate::job::control::StopReason;
 use crate::shared::{Message, Run, Shared, send};
-use crate::verify_states;
-use crate::worker::WriteProgress;
+use crate::verify::WriteProgress;
 
 /// Time between two checks for the file, ns.
 const LOOK: u64 = 50 * MS;
@@ -133,9 +133,7 @@ impl Conductor<'_> {
                 continue;
             }
             let result = match state(job, shared) {
-                Ok(state) => {
-                    verify_states::save_durably(&run, job, &state).map_err(|e| e.to_string())
-                }
+                Ok(state) => run.state_store().save_durably(job, &state).map_err(|e| e.to_string()),
                 Err(error) => Err(error.to_string()),
             };
             match result {

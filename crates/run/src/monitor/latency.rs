@@ -7,7 +7,7 @@ use fiord_stat::progress::IntervalLatency;
 use fiord_stat::recorder::DirRecorder;
 use fiord_types::PerDir;
 
-use crate::control::Phase;
+use crate::job::control::Phase;
 use crate::shared::Run;
 
 /// How long before an event the snapshots are requested, ns. A worker delivers its snapshot after the batch that it

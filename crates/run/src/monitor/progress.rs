@@ -6,8 +6,8 @@ use fiord_stat::progress::{IntervalLatency, JobPhase, JobProgress, Progress, Run
 use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
 use super::{Standing, estimate, estimate_job};
-use crate::control::Phase;
-use crate::report::style;
+use crate::job::control::Phase;
+use crate::results::report::style;
 use crate::shared::Run;
 
 /// Keeps the totals of the last event, to compute the rates of the next.

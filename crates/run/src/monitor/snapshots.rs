@@ -9,7 +9,7 @@ use fiord_types::{Dir, Nanos, PerDir};
 
 use super::progress::phase;
 use super::{JobEnd, Standing, estimate_job};
-use crate::control::{JobControl, Phase};
+use crate::job::control::{JobControl, Phase};
 use crate::shared::{Run, Shared};
 use crate::worker::{DeliveredCounts, WorkerResult};
 

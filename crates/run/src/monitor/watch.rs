@@ -2,7 +2,7 @@
 
 use fiord_plan::JobPlan;
 
-use crate::control::{JobControl, Phase, StopReason};
+use crate::job::control::{JobControl, Phase, StopReason};
 
 /// How long after its run time the monitor stops a job, ns. The worker's own clock, which starts when its
 /// thread wakes, should stop it earlier.

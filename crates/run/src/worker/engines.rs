@@ -8,27 +8,27 @@ use fiord_plan::{EnginePlan, JobPlan};
 
 use super::WorkerResult;
 use super::layers::{Boxed, Layered, Sendable};
-use super::setup::{Surroundings, with_boxed, with_hot};
+use super::setup::{JobContext, with_boxed, with_hot};
 use super::traced::Tracer;
 
 macro_rules! setup {
     ($($plan:ident => $engine:ident, $loops:ident, $kind:ident;)*) => {
         /// Runs a job on the loops that its engine has in the list.
-        pub(super) fn run_job(config: &EngineConfig, around: Surroundings) -> Box<WorkerResult> {
-            match &around.job.engine {
-                $(EnginePlan::$plan { .. } => run!($loops $engine, config, around),)*
+        pub(super) fn run_job(config: &EngineConfig, context: JobContext) -> Box<WorkerResult> {
+            match &context.job.engine {
+                $(EnginePlan::$plan { .. } => run!($loops $engine, config, context),)*
             }
         }
 
         /// Runs a job whose I/Os are traced (`--debug=io`). Its engine is behind a pointer.
         pub(super) fn run_traced(
             config: &EngineConfig,
-            around: Surroundings,
+            context: JobContext,
             tracer: Tracer,
         ) -> Box<WorkerResult> {
-            match &around.job.engine {
+            match &context.job.engine {
                 $(EnginePlan::$plan { .. } => {
-                    with_boxed(boxed(config, fiord_engine::$engine::new), around, Some(tracer))
+                    with_boxed(boxed(config, fiord_engine::$engine::new), context, Some(tracer))
                 })*
             }
         }
@@ -62,19 +62,19 @@ macro_rules! setup {
 }
 
 macro_rules! run {
-    (HOT $engine:ident, $config:ident, $around:ident) => {
-        with_hot($config, fiord_engine::$engine::new, $around)
+    (HOT $engine:ident, $config:ident, $context:ident) => {
+        with_hot($config, fiord_engine::$engine::new, $context)
     };
     // Tests compare the latencies of the simulated device with the truth, in the loops that real engines have.
-    (SIM $engine:ident, $config:ident, $around:ident) => {
+    (SIM $engine:ident, $config:ident, $context:ident) => {
         if const { cfg!(test) } {
-            with_hot($config, fiord_engine::$engine::new, $around)
+            with_hot($config, fiord_engine::$engine::new, $context)
         } else {
-            run!(BOXED $engine, $config, $around)
+            run!(BOXED $engine, $config, $context)
         }
     };
-    (BOXED $engine:ident, $config:ident, $around:ident) => {
-        with_boxed(boxed($config, fiord_engine::$engine::new), $around, None)
+    (BOXED $engine:ident, $config:ident, $context:ident) => {
+        with_boxed(boxed($config, fiord_engine::$engine::new), $context, None)
     };
 }
 

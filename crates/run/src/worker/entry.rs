@@ -9,13 +9,14 @@ use fiord_types::Errno;
 
 use super::layers::{Boxed, Layered};
 use super::locked::Locked;
-use super::setup::{Surroundings, failed, with_boxed};
+use super::setup::{JobContext, failed, with_boxed};
 use super::traced::Tracer;
-use super::{Files, Outside, WorkerResult, engines};
-use crate::control::{JobControl, Phase};
+use super::{RunServices, WorkerResult, engines};
 use crate::error::{JobError, Stage};
-use crate::lock::FileLock;
-use crate::thread;
+use crate::files::Files;
+use crate::files::lock::FileLock;
+use crate::job::control::{JobControl, Phase};
+use crate::job::thread;
 
 /// Runs a job instance on the calling thread to its end. Calls `ready` when everything is set up; the first I/O
 /// follows [`JobControl::go`]. `clock` times engines that do real I/O.
@@ -25,7 +26,7 @@ pub(crate) fn run(
     files: &mut dyn Files,
     control: &JobControl,
     live: &Live,
-    outside: &Outside<'_>,
+    services: &RunServices<'_>,
 ) -> Box<WorkerResult> {
     control.set_phase(Phase::SetUp);
     if let Some(why) = &job.unavailable {
@@ -34,12 +35,12 @@ pub(crate) fn run(
     let mut config = EngineConfig::for_job(job, clock);
     config.disks = files.simulated();
     config.end = control.end().clone();
-    let around = Surroundings::new((job, files), clock, (control, live), outside);
+    let context = JobContext::new((job, files), clock, (control, live), services);
     if !job.engine.def().in_flight.uses_depth() {
         // Such an engine can use only one buffer.
         config.slots = 1;
     }
-    let debug = outside.debug;
+    let debug = services.debug;
     if let Some(debug) = debug.filter(|debug| debug.wants("mem", job.identity.index)) {
         let bytes = u64::from(config.slots) * config.buffer_bytes.0;
         debug.line("mem", thread::id(), format_args!("Alloc {bytes} for buffers"));
@@ -48,15 +49,15 @@ pub(crate) fn run(
     if job.pace.offload
         && let Some(engine) = engines::offloaded(&config, job)
     {
-        return with_boxed(engine, around, tracer);
+        return with_boxed(engine, context, tracer);
     }
     if job.target.lock != LockFile::None {
-        let locks = around.files.locks();
-        return with_boxed(locked(&config, job, locks), around, tracer);
+        let locks = context.files.locks();
+        return with_boxed(locked(&config, job, locks), context, tracer);
     }
     match tracer {
-        Some(tracer) => engines::run_traced(&config, around, tracer),
-        None => engines::run_job(&config, around),
+        Some(tracer) => engines::run_traced(&config, context, tracer),
+        None => engines::run_job(&config, context),
     }
 }
 

@@ -11,7 +11,7 @@ use fiord_plan::LockFile;
 use fiord_types::FileIndex;
 
 use super::layers::{AnyEngine, Layer};
-use crate::lock::FileLock;
+use crate::files::lock::FileLock;
 
 /// A job's hold on the lock of one file.
 #[derive(Debug)]

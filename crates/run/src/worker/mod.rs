@@ -9,6 +9,7 @@
 //! | the inner loops | `loops/` |
 //! | features that follow individual I/Os, such as rates and zones | `hooks/` |
 //! | engines behind a pointer, and layers around them | `layers.rs` |
+//! | which warnings follow from what a job did to raw flash | `flash.rs` |
 //! | how files are locked around each I/O (`lockfile`) | `locked.rs` |
 //! | how each I/O is traced (`--debug=io`) | `traced.rs` |
 //!
@@ -19,20 +20,19 @@
 mod core;
 mod engines;
 mod entry;
+mod flash;
 mod hooks;
 mod layers;
 mod locked;
 mod loops;
 mod setup;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod traced;
 
-use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use fiord_engine::sim::SharedDisk;
-use fiord_engine::{Attachment, FaultLog};
+use fiord_engine::FaultLog;
 use fiord_formats::verify::state::VerifyState;
 use fiord_stat::block_errors::BlockErrors;
 use fiord_stat::delays::ThreadDelays;
@@ -46,101 +46,39 @@ use fiord_stat::verify::VerifyResults;
 use fiord_stat::windows::Windows;
 use fiord_sys::net::ConnectionFacts;
 use fiord_sys::usage::ResourceUsage;
-use fiord_types::{FileIndex, FlashCounts, Nanos, RequestCounts};
+use fiord_types::{FlashCounts, Nanos, RequestCounts};
 
 use crate::debug::DebugOutput;
 use crate::error::JobError;
-use crate::iolog::Iologs;
-use crate::journal::Journals;
-use crate::lock::FileLock;
 use crate::logs::LogChannel;
-use crate::replay::TraceMerges;
-use crate::verify_extents::ExtentLists;
-use crate::verify_maps::VerifyMaps;
-use crate::zones::{Counts, ZoneTable};
+use crate::trace::iolog::Iologs;
+use crate::trace::replay::TraceMerges;
+use crate::verify::VerifyServices;
+use crate::zones::Counts;
 
 pub(crate) use entry::run;
-pub(crate) use hooks::WriteProgress;
 
 /// Receives lines about errors, from any thread.
 pub(crate) type ErrorDump = Arc<dyn Fn(String) + Send + Sync>;
 
 /// What a worker needs from the rest of the run.
-pub(crate) struct Outside<'a> {
+pub(crate) struct RunServices<'a> {
     /// Called when everything is set up.
     pub ready: &'a dyn Fn(),
     /// Receives the lines of `--debug`.
     pub debug: Option<&'a DebugOutput>,
-    /// Receives a message about each bad block that the job finds (`verify`).
-    pub bad_block: Arc<dyn Fn(String) + Send + Sync>,
     /// Receives a line for each error that the job survives (`error_dump`).
     pub error_dump: ErrorDump,
-    /// Directory for files that the run itself creates (`--aux-path`).
-    pub aux_path: &'a Path,
-    /// Which write each block of the targets contains (`verify`).
-    pub maps: &'a VerifyMaps,
-    /// The lists of corrupt extents of the run (`verify_extents`).
-    pub extents: &'a ExtentLists,
+    /// What verification needs.
+    pub verify: VerifyServices<'a>,
     /// The merged traces of the run (`merge_blktrace_file`).
     pub merges: &'a TraceMerges,
     /// The logs of I/Os of the run (`write_iolog`).
     pub iologs: &'a Iologs,
-    /// The journals of the run (`verify_journal`).
-    pub journals: &'a Journals,
     /// What the job and the writer of logs share; `None`: the job has no logs.
     pub log: Option<&'a Arc<LogChannel>>,
-    /// Receives warnings about the job.
-    pub warn: &'a dyn Fn(String),
-    /// A trigger may end the run, so that the job keeps a state (`--trigger-file`).
-    pub triggers: bool,
-    /// Receives how far the writes of the job are, if it keeps a state.
-    pub writes: &'a OnceLock<Arc<WriteProgress>>,
     /// How many windows the samples of the job may have.
     pub windows: WindowLimit,
-}
-
-/// The files of a job, as the worker uses them. They are opened once and stay open, unless the job has fewer
-/// `openfiles` than files.
-pub(crate) trait Files {
-    /// How many files the job has.
-    fn count(&self) -> u32;
-    /// Opens a file, or returns it if it is already open.
-    fn open(&mut self, file: FileIndex) -> Result<Attachment, JobError>;
-    /// Whether a file is open.
-    fn is_open(&self, _file: FileIndex) -> bool {
-        true
-    }
-    /// Closes a file. The engine has already detached it.
-    fn close(&mut self, file: FileIndex) -> Result<(), JobError>;
-    /// Drops cached pages (`invalidate`). Called after the last file of the set-up is open.
-    fn ready(&mut self) -> Result<(), JobError>;
-    /// Drops pages that other jobs have read into the page cache since, and counts the rest. Called just before the
-    /// first I/O, when all jobs that start together are ready.
-    fn starting(&mut self) -> Result<(), JobError> {
-        Ok(())
-    }
-    /// Drops the cached pages of an open file before the job starts another pass over it.
-    fn forget_pages(&mut self, _file: FileIndex) -> Result<(), JobError> {
-        Ok(())
-    }
-    /// Closes all files and removes the regular ones (`unlink_each_loop`). The next open creates them again.
-    fn next_loop(&mut self) -> Result<(), JobError>;
-    /// Calls `syncfs(2)` once on each file system of the job's files (`end_syncfs`).
-    fn sync_file_systems(&mut self) -> Result<(), JobError>;
-    /// The path of a file, for messages.
-    fn path(&self, file: FileIndex) -> &Path;
-    /// The lock of each file; empty without `lockfile`.
-    fn locks(&self) -> Vec<Arc<FileLock>> {
-        Vec::new()
-    }
-    /// The contents of each file on a simulated device that stores data; empty for other engines.
-    fn simulated(&self) -> Vec<SharedDisk> {
-        Vec::new()
-    }
-    /// The zone table of each file; empty without `zonemode=zbd`.
-    fn zones(&self) -> Result<Vec<Arc<ZoneTable>>, JobError> {
-        Ok(Vec::new())
-    }
 }
 
 /// What a job has counted so far, for observers that export it.

@@ -16,43 +16,45 @@ use fiord_sys::bus::BusWatch;
 use fiord_types::{Dir, Nanos};
 
 use super::core::{JobState, opens_all};
-use super::hooks::{Hooks, IologHook, MapInformer, Special, Verifier, WriteJournal};
+use super::hooks::{HookInputs, Hooks, IologHook};
 use super::layers::{Borrowed, Layered};
 use super::loops::mode::{
     Asynchronous, Bare, Dynamic, Managed, Mode, Synchronous, SynchronousOrTotal,
 };
 use super::loops::{Payload, Worker, open_all};
 use super::traced::{Traced, Tracer};
-use super::{Files, Outside, WorkerResult};
+use super::{RunServices, WorkerResult};
 use crate::content::content_of;
-use crate::control::{JobControl, Phase};
 use crate::error::{JobError, Stage};
+use crate::files::Files;
+use crate::job::control::{JobControl, Phase};
 use crate::logs::JobLog;
-use crate::replay::ReplayFeed;
+use crate::trace::replay::ReplayFeed;
+use crate::verify::{MapInformer, Verifier, WriteJournal};
 use crate::zones::Placer;
 
-/// What surrounds a job while it is set up.
-pub(super) struct Surroundings<'a> {
+/// The job that is set up, and what it needs for that.
+pub(super) struct JobContext<'a> {
     pub(super) job: &'a JobPlan,
     pub(super) files: &'a mut dyn Files,
     control: &'a JobControl,
     live: &'a Live,
-    outside: &'a Outside<'a>,
+    services: &'a RunServices<'a>,
     /// CPU cycles per second, for `thinkcycles`.
     hertz: u64,
 }
 
-impl<'a> Surroundings<'a> {
+impl<'a> JobContext<'a> {
     /// `clock` times engines that do real I/O.
     pub(super) fn new(
         (job, files): (&'a JobPlan, &'a mut dyn Files),
         clock: MachineClock,
         (control, live): (&'a JobControl, &'a Live),
-        outside: &'a Outside<'a>,
+        services: &'a RunServices<'a>,
     ) -> Self {
         // A simulated device has no CPU: a cycle takes a nanosecond there.
         let cycles = clock.0.hertz().filter(|_| !job.engine.def().virtual_time);
-        Surroundings { job, files, control, live, outside, hertz: cycles.unwrap_or(1_000_000_000) }
+        JobContext { job, files, control, live, services, hertz: cycles.unwrap_or(1_000_000_000) }
     }
 }
 
@@ -60,15 +62,15 @@ impl<'a> Surroundings<'a> {
 /// the program small and builds short. `tracer`: its I/Os are traced (`--debug=io`).
 pub(super) fn with_boxed<C: Time + 'static>(
     engine: Result<Layered<(), C>, EngineError>,
-    around: Surroundings,
+    context: JobContext,
     tracer: Option<Tracer>,
 ) -> Box<WorkerResult> {
-    let slots = around.job.slots();
+    let slots = context.job.slots();
     let engine = engine.map(|engine| match tracer {
         Some(tracer) => Layered::new(Layered::new(engine, Traced::new(tracer, slots)), ()),
         None => engine,
     });
-    match Start::of(engine, around) {
+    match Start::of(engine, context) {
         Ok(start) => start.run_any(),
         Err(result) => result,
     }
@@ -107,13 +109,13 @@ enum LoopKind {
 pub(super) fn with_hot<E: Engine + 'static>(
     config: &EngineConfig,
     make: fn(&EngineConfig) -> Result<E, EngineError>,
-    around: Surroundings,
+    context: JobContext,
 ) -> Box<WorkerResult> {
-    let start = match Start::of(make(config), around) {
+    let start = match Start::of(make(config), context) {
         Ok(start) => start,
         Err(result) => return result,
     };
-    let job = start.around.job;
+    let job = start.context.job;
     if start.replay.is_some() || start.kind == LoopKind::Managed {
         return start.boxed().run_any();
     }
@@ -167,7 +169,7 @@ struct Start<'a, E> {
     engine: E,
     /// The bytes of writes, if the job writes any.
     payload: Option<AnyContent>,
-    around: Surroundings<'a>,
+    context: JobContext<'a>,
     recorder: Box<Recorder>,
     kind: LoopKind,
     /// The trace that the job replays.
@@ -191,10 +193,10 @@ impl<'a, E: Engine> Start<'a, E> {
     /// Chooses the loop of a job. The error is the result of a job that ends here.
     fn of(
         made: Result<E, EngineError>,
-        around: Surroundings<'a>,
+        context: JobContext<'a>,
     ) -> Result<Self, Box<WorkerResult>> {
         let engine = made.map_err(|error| failed(error.into()))?;
-        let job = around.job;
+        let job = context.job;
         let payload = payload_of(job).map_err(failed)?;
         let at_once = engine.completes_at_once();
         let managed = Hooks::wanted(job) || job.pace.offload;
@@ -203,8 +205,8 @@ impl<'a, E: Engine> Start<'a, E> {
             true => LoopKind::Managed,
             false => plain_loop(job, at_once, E::INSTANT, &recorder),
         };
-        let replay = ReplayFeed::start(job, around.outside.merges).map_err(failed)?;
-        Ok(Start { engine, payload, around, recorder, kind, replay })
+        let replay = ReplayFeed::start(job, context.services.merges).map_err(failed)?;
+        Ok(Start { engine, payload, context, recorder, kind, replay })
     }
 
     /// Puts the engine behind a pointer.
@@ -212,13 +214,13 @@ impl<'a, E: Engine> Start<'a, E> {
     where
         E: 'static,
     {
-        let Start { engine, payload, around, recorder, kind, replay } = self;
-        Start { engine: Layered::new(engine, ()), payload, around, recorder, kind, replay }
+        let Start { engine, payload, context, recorder, kind, replay } = self;
+        Start { engine: Layered::new(engine, ()), payload, context, recorder, kind, replay }
     }
 
     /// Runs one of the loops that are compiled once for all sources.
     fn run_any(self) -> Box<WorkerResult> {
-        let job = self.around.job;
+        let job = self.context.job;
         let source = match &self.replay {
             Some(replay) => {
                 AnySource::Replay(TraceSource::new(Rc::clone(&replay.cursor), &job.load))
@@ -233,7 +235,7 @@ impl<'a, E: Engine> Start<'a, E> {
 
     /// Runs one of the loops that are compiled once for all sources, with this source.
     fn run_from(mut self, source: AnySource) -> Box<WorkerResult> {
-        let verify = self.around.job.verify.as_ref();
+        let verify = self.context.job.verify.as_ref();
         // The writes are read back without being written.
         let only = verify.is_some_and(|verify| verify.pass == VerifyPass::Only);
         let source = if only { AnySource::Ended } else { source };
@@ -261,7 +263,7 @@ impl<'a, E: Engine> Start<'a, E> {
         let state = ready_state(
             (&mut engine, &mut slots[..]),
             &mut payload,
-            self.around,
+            self.context,
             (self.recorder, self.replay, managed),
         );
         let state = match state {
@@ -323,21 +325,21 @@ impl<M: Mode> Loops for LoopsOf<M> {
 fn ready_state<'a, C: Time>(
     (engine, slots): (&mut Borrowed<'_, C>, &mut [FreeSlot]),
     payload: &mut dyn Payload,
-    mut around: Surroundings<'a>,
+    mut context: JobContext<'a>,
     (recorder, replay, managed): (Box<Recorder>, Option<ReplayFeed>, bool),
 ) -> Result<Box<JobState<'a>>, Box<WorkerResult>> {
-    let special = set_up((engine, slots), payload, &mut around, managed)?;
-    let special = Special { replay, ..special };
-    let Surroundings { job, files, control, live, hertz, outside } = around;
-    let log = JobLog::of(job, outside.log, recorder.axes & axes::SLAT != 0);
+    let inputs = set_up((engine, slots), payload, &mut context, managed)?;
+    let inputs = HookInputs { replay, ..inputs };
+    let JobContext { job, files, control, live, hertz, services } = context;
+    let log = JobLog::of(job, services.log, recorder.axes & axes::SLAT != 0);
     let now = engine.clock().now();
-    let hooks = Hooks::of(job, special, hertz, now);
+    let hooks = Hooks::of(job, inputs, hertz, now);
     let mut state = JobState::new((job, files), (control, live), *recorder, hooks, now);
     let dumps = job.reporting.error_dump;
-    state.error_dump = dumps.then(|| (Arc::clone(&outside.error_dump), 0));
+    state.error_dump = dumps.then(|| (Arc::clone(&services.error_dump), 0));
     state.buffers = watch_buffers(job, engine, slots);
     let origin = control.origin(now, job.engine.def().virtual_time);
-    Ok(state.with_log(log).with_samples(origin, outside.windows))
+    Ok(state.with_log(log).with_samples(origin, services.windows))
 }
 
 /// Watches buffers that lie in a file (`mem=mmapshared:FILE`), which may become shorter. `slots`: all slots of the
@@ -363,49 +365,50 @@ const fn at_once_possible<E: Engine>() -> bool {
 fn set_up<E: Engine>(
     (engine, slots): (&mut E, &mut [FreeSlot]),
     payload: &mut dyn Payload,
-    around: &mut Surroundings,
+    context: &mut JobContext,
     managed: bool,
-) -> Result<Special, Box<WorkerResult>> {
+) -> Result<HookInputs, Box<WorkerResult>> {
     let fail = failed;
-    let job = around.job;
+    let job = context.job;
     if payload.writes() {
         slots.iter_mut().for_each(|slot| payload.prepare(engine.buffer(slot)));
     }
     let mut placer =
-        around.files.zones().and_then(|tables| Placer::new(job, tables)).map_err(fail)?;
-    let mut verify = Verifier::of(job, around.outside).map_err(fail)?;
-    let informer = MapInformer::of(job, around.outside).map_err(fail)?;
+        context.files.zones().and_then(|tables| Placer::new(job, tables)).map_err(fail)?;
+    let mut verify = Verifier::of(job, &context.services.verify).map_err(fail)?;
+    let informer = MapInformer::of(job, context.services.verify.maps).map_err(fail)?;
     if let Some(placer) = &mut placer {
-        let maps = around.outside.maps.of_job(job).map_err(JobError::from).map_err(fail)?;
+        let maps =
+            context.services.verify.maps.of_job(job).map_err(JobError::from).map_err(fail)?;
         match &mut verify {
             Some(verify) => verify.join_zones(job, placer, maps),
             None => placer.verify(job, maps, (None, false)),
         }
         .map_err(fail)?;
     }
-    let journal = WriteJournal::of(job, around.outside).map_err(fail)?;
-    let iolog = IologHook::of(job, around.outside.iologs).map_err(fail)?;
+    let journal = WriteJournal::of(job, &context.services.verify).map_err(fail)?;
+    let iolog = IologHook::of(job, context.services.iologs).map_err(fail)?;
     // Otherwise the source says which file to open when.
     if opens_all(job) {
-        open_all(engine, around.files).map_err(fail)?;
+        open_all(engine, context.files).map_err(fail)?;
     }
     if managed {
         // Waits must end on time. Where the kernel refuses this they end a little later.
         let _ = fiord_sys::thread::set_timer_slack(1);
     }
-    around.control.set_phase(Phase::Waiting);
-    (around.outside.ready)();
-    if !around.control.wait_for_go() {
+    context.control.set_phase(Phase::Waiting);
+    (context.services.ready)();
+    if !context.control.wait_for_go() {
         return Err(not_started(None));
     }
     engine.connect().map_err(|e| fail(JobError::from(e).during(Stage::Connect)))?;
-    if around.control.stopped() {
+    if context.control.stopped() {
         return Err(not_started(None));
     }
-    around.files.starting().map_err(fail)?;
-    around.control.wait_for_start();
-    Ok(Special {
-        ticket: around.control.take_seat(),
+    context.files.starting().map_err(fail)?;
+    context.control.wait_for_start();
+    Ok(HookInputs {
+        ticket: context.control.take_seat(),
         placer,
         iolog,
         journal,

@@ -23,7 +23,8 @@ use super::hooks::Hooks;
 use super::loops::mode::{Asynchronous, Dynamic, Mode};
 use super::loops::{Payload, Worker};
 use super::*;
-use crate::control::JobControl;
+use crate::files::Files;
+use crate::job::control::JobControl;
 
 /// Files that do not exist.
 struct NoFiles(u32);
@@ -58,32 +59,34 @@ impl Files for NoFiles {
     }
 }
 
-pub(super) fn run_plain(job: &JobPlan) -> WorkerResult {
+pub(crate) fn run_plain(job: &JobPlan) -> WorkerResult {
     let control = JobControl::new();
     control.go();
     *run(job, MachineClock::best(), &mut NoFiles(1), &control, &Live::new(), &nowhere())
 }
 
 /// A run that takes no messages.
-fn nowhere() -> Outside<'static> {
+fn nowhere() -> RunServices<'static> {
     let maps = Box::leak(Box::default());
     let extents = Box::leak(Box::default());
     let aux_path = Path::new("");
-    Outside {
+    RunServices {
         log: None,
         ready: &|| (),
         debug: None,
-        bad_block: Arc::new(drop),
         error_dump: Arc::new(drop),
-        aux_path,
-        maps,
-        extents,
+        verify: VerifyServices {
+            bad_block: Arc::new(drop),
+            warn: &drop,
+            aux_path,
+            maps,
+            extents,
+            journals: Box::leak(Box::default()),
+            triggers: false,
+            writes: Box::leak(Box::default()),
+        },
         merges: Box::leak(Box::default()),
         iologs: Box::leak(Box::default()),
-        journals: Box::leak(Box::default()),
-        warn: &drop,
-        triggers: false,
-        writes: Box::leak(Box::default()),
         windows: fiord_stat::samples::WindowLimit::in_run_of(1),
     }
 }

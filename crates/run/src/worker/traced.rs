@@ -7,7 +7,7 @@ use fiord_plan::{EngineAccess, JobPlan, WriteCommand};
 
 use super::layers::{AnyEngine, Layer};
 use crate::debug::{self, DebugOutput};
-use crate::thread;
+use crate::job::thread;
 
 /// Writes the trace lines of one job.
 pub(super) struct Tracer {

@@ -9,9 +9,9 @@ use fiord_types::{Bytes, Dir, Errno, Nanos, program};
 use super::super::loops::ops::direction;
 use super::JobState;
 use super::housekeeping::BUFFERS_LOST;
-use crate::control::StopReason;
 use crate::error::{JobError, Stage};
-use crate::worker::hooks::Completed;
+use crate::hook::Completed;
+use crate::job::control::StopReason;
 
 /// Maximum number of lines of `error_dump` of one job.
 const MAX_DUMPED: u64 = 1000;

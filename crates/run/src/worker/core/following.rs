@@ -3,9 +3,9 @@
 use fiord_engine::{FreeSlot, Op, Outcome, Slot};
 
 use super::JobState;
-use crate::control::StopReason;
 use crate::error::JobError;
-use crate::worker::hooks::Completed;
+use crate::hook::Completed;
+use crate::job::control::StopReason;
 
 impl JobState<'_> {
     /// Handles the answers of hooks that failed or hold the slot of an op. Returns the hook that holds it.

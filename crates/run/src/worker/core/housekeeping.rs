@@ -10,12 +10,12 @@ use fiord_sys::bus::BusWatch;
 use fiord_sys::usage::{self, ResourceUsage};
 use fiord_types::{Dir, Errno, Nanos, PerDir};
 
-use super::super::hooks::Check;
 use super::super::{DeliveredCounts, WorkerResult};
 use super::JobState;
-use crate::control::StopReason;
 use crate::error::{JobError, Stage};
-use crate::steady::Sampler;
+use crate::hook::Check;
+use crate::job::control::StopReason;
+use crate::job::steady::Sampler;
 
 /// How often a worker publishes its counters, ns. In between, housekeeping costs one comparison for
 /// each round of the loop.

@@ -33,12 +33,12 @@ use fiord_types::{Bytes, FileIndex, Nanos, PerDir};
 use self::stages::StageTimes;
 use self::waiting::Waiting;
 use super::ErrorDump;
-use super::Files;
 use super::hooks::Hooks;
-use crate::control::{JobControl, Phase};
 use crate::error::JobError;
+use crate::files::Files;
+use crate::job::control::{JobControl, Phase};
+use crate::job::steady::Sampler;
 use crate::logs::JobLog;
-use crate::steady::Sampler;
 
 /// A job instance while it runs, without its engine, source and payload.
 pub(super) struct JobState<'a> {

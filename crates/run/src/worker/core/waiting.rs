@@ -7,7 +7,7 @@ use fiord_stat::delays::ThreadDelays;
 use fiord_types::{Dir, Nanos};
 
 use super::JobState;
-use crate::worker::hooks::{Delay, Events, NEVER};
+use crate::hook::{Delay, Events, NEVER};
 
 /// Maximum sleep, ns. A job notices within this time that it must stop.
 const MAX_SLEEP: u64 = 50_000_000;

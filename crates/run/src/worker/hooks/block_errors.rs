@@ -5,7 +5,7 @@ use fiord_stat::block_errors::{BlockErrors, BlockState};
 use fiord_stat::recorder::Recorder;
 use fiord_types::{Dir, FileIndex};
 
-use super::{Completed, Disposition, Events, Hook, HookResults, IssuedIo};
+use crate::hook::{Completed, Disposition, Events, Hook, HookResults, IssuedIo};
 
 /// Number of low bits of a block that count its trims. The others are its state.
 const TRIM_BITS: u32 = 29;

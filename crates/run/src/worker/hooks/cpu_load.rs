@@ -4,7 +4,7 @@ use fiord_plan::JobPlan;
 use fiord_stat::recorder::Recorder;
 use fiord_sys::clock;
 
-use super::{Completed, Delay, Disposition, Events, Hook, IssuedIo};
+use crate::hook::{Completed, Delay, Disposition, Events, Hook, IssuedIo};
 
 /// Maximum time for which a job that other programs kept from the CPU uses more CPU time than
 /// `cpuload` later, ns.

@@ -6,7 +6,7 @@ use fiord_load::pace::FlowTicket;
 use fiord_plan::JobPlan;
 use fiord_types::Nanos;
 
-use super::{Delay, Events, Hook, IssuedIo};
+use crate::hook::{Delay, Events, Hook, IssuedIo};
 
 /// How long a job that is ahead of its flow sleeps before the next check if it has no `flow_sleep`, ns.
 const FLOW_NAP: u64 = 50_000;

@@ -10,9 +10,9 @@ use fiord_plan::JobPlan;
 use fiord_stat::recorder::Recorder;
 use fiord_types::{Bytes, Nanos};
 
-use super::{Completed, Disposition, Events, Hook, HookResults, IssuedIo};
 use crate::error::JobError;
-use crate::iolog::{Iolog, Iologs};
+use crate::hook::{Completed, Disposition, Events, Hook, HookResults, IssuedIo};
+use crate::trace::iolog::{Iolog, Iologs};
 
 /// Records the I/Os of one job.
 pub(crate) struct IologHook {

@@ -6,7 +6,7 @@ use fiord_plan::JobPlan;
 use fiord_stat::recorder::Recorder;
 use fiord_types::PerDir;
 
-use super::{Check, Completed, Delay, Disposition, Events, Hook, HookResults, IssuedIo};
+use crate::hook::{Check, Completed, Delay, Disposition, Events, Hook, HookResults, IssuedIo};
 
 /// Limits the I/Os in flight to the depth that the search tries.
 pub(super) struct DepthSearch(LatencyTarget);

@@ -2,53 +2,16 @@
 
 use fiord_engine::{FreeSlot, HeldSlot, IoAttributes, Op, OpKind, Slot};
 use fiord_load::Io;
-use fiord_load::pace::FlowTicket;
-use fiord_plan::{JobPlan, Mix};
 use fiord_stat::live::ReadBackProgress;
 use fiord_stat::recorder::Recorder;
 use fiord_types::{Dir, FileIndex, Nanos, PerDir};
 
 use super::super::loops::ops::direction;
-use super::block_errors::BlockLifetimes;
-use super::cpu_load::CpuLoad;
-use super::flow::FlowHook;
-use super::iolog::IologHook;
-use super::journal::WriteJournal;
-use super::latency_target::DepthSearch;
-use super::max_latency::MaxLatency;
-use super::min_rate::RateFloor;
-use super::pacing::Pacing;
-use super::priorities::PriorityLatencies;
-use super::replay::ReplayHook;
-use super::slices::SliceCounts;
-use super::verify::{MapInformer, Verifier};
-use super::zones::ZoneHook;
-use super::{
+use crate::error::JobError;
+use crate::hook::{
     Admission, Check, Completed, Delay, Disposition, Events, Extra, Hook, HookResults, IssuedIo,
     NEVER, ReleasedSlot,
 };
-use crate::error::JobError;
-use crate::replay::ReplayFeed;
-use crate::zones::Placer;
-
-/// What hooks need that the plan does not have. Behind pointers, so that jobs without these features need no stack for them.
-#[derive(Default)]
-pub(crate) struct Special {
-    /// The job's place in its flow.
-    pub ticket: Option<FlowTicket>,
-    /// Places the I/Os in zones.
-    pub placer: Option<Box<Placer>>,
-    /// The trace that the job replays.
-    pub replay: Option<ReplayFeed>,
-    /// Records the I/Os for a replay.
-    pub iolog: Option<Box<IologHook>>,
-    /// Records the writes for a check after a crash.
-    pub journal: Option<Box<WriteJournal>>,
-    /// Verifies the writes.
-    pub verify: Option<Box<Verifier>>,
-    /// Tells the maps of other jobs what the job overwrites.
-    pub informer: Option<Box<MapInformer>>,
-}
 
 /// The hooks of one job, and the ops that they have seen as issued and not yet as completed.
 pub(crate) struct Hooks {
@@ -145,50 +108,6 @@ impl Hooks {
             spare: Vec::new(),
             lent: 0,
         }
-    }
-
-    /// Whether a job has hooks.
-    pub(crate) fn wanted(job: &JobPlan) -> bool {
-        !job.pace.is_free()
-            // The loop with hooks also completes the pairs at the end of the job.
-            || job.load.mix == Mix::TrimWrite
-            || job.record.slices.is_some()
-            || job.record.block_errors
-            || job.load.priorities.is_some()
-            || job.load.zoned.is_some()
-            || job.verify.is_some()
-            || job.informs_maps
-            || job.replay.is_some()
-            || job.iolog.is_some()
-    }
-
-    /// The hooks of a job whose first I/O is due at `now`. `hertz`: CPU cycles per second, for `thinkcycles`.
-    ///
-    /// A hook that decides something comes before those that only measure. The zones come last of those that
-    /// delay I/Os, because an I/O that has its place keeps others from it.
-    pub(crate) fn of(job: &JobPlan, special: Special, hertz: u64, now: u64) -> Self {
-        if !Hooks::wanted(job) {
-            return Hooks::none();
-        }
-        let list = [
-            DepthSearch::of(job, now).map(boxed),
-            Pacing::of(job, hertz, now).map(boxed),
-            CpuLoad::of(job, now).map(boxed),
-            special.replay.map(|feed| boxed(ReplayHook::new(job, &feed))),
-            FlowHook::of(job, special.ticket).map(boxed),
-            special.placer.map(|placer| boxed(ZoneHook::new(*placer))),
-            // A write is recorded as completed before another job may write its blocks.
-            special.journal.map(|journal| journal as Box<dyn Hook>),
-            special.verify.map(|verify| verify as Box<dyn Hook>),
-            special.informer.map(|informer| informer as Box<dyn Hook>),
-            special.iolog.map(|iolog| iolog as Box<dyn Hook>),
-            RateFloor::of(job, now).map(boxed),
-            SliceCounts::of(job).map(boxed),
-            PriorityLatencies::of(job).map(boxed),
-            MaxLatency::of(job).map(boxed),
-            BlockLifetimes::of(job).map(boxed),
-        ];
-        Hooks::new(list.into_iter().flatten().collect(), job.slots())
     }
 
     /// Whether a hook wants one of these events.
@@ -571,10 +490,6 @@ impl Hooks {
         self.others.iter().for_each(|(_, hook)| hook.add_results(&mut results));
         results
     }
-}
-
-fn boxed(hook: impl Hook + 'static) -> Box<dyn Hook> {
-    Box::new(hook)
 }
 
 /// Whether an op moves and discards no data.

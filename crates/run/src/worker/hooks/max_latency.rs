@@ -4,8 +4,8 @@ use fiord_plan::JobPlan;
 use fiord_stat::recorder::Recorder;
 use fiord_types::{Errno, PerDir};
 
-use super::{Completed, Disposition, Events, Hook, IssuedIo, NEVER};
 use crate::error::{JobError, Stage};
+use crate::hook::{Completed, Disposition, Events, Hook, IssuedIo, NEVER};
 /// Ends the job at the first I/O that takes too long.
 pub(super) struct MaxLatency {
     /// Limits by direction, ns; [`NEVER`]: none.

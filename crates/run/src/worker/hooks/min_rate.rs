@@ -4,8 +4,8 @@ use fiord_load::pace::MinRate;
 use fiord_plan::{JobPlan, Rate};
 use fiord_types::{Errno, PerDir};
 
-use super::{Check, Events, Hook};
 use crate::error::{JobError, Stage};
+use crate::hook::{Check, Events, Hook};
 /// Ends a job that is slower than its minimum rate.
 pub(super) struct RateFloor(MinRate);
 

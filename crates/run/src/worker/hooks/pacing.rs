@@ -7,7 +7,7 @@ use fiord_plan::{JobPlan, Mix};
 use fiord_stat::recorder::Recorder;
 use fiord_types::{Dir, Nanos};
 
-use super::{Completed, Delay, Disposition, Events, Hook, IssuedIo, NEVER};
+use crate::hook::{Completed, Delay, Disposition, Events, Hook, IssuedIo, NEVER};
 
 /// The rates and think times of one job.
 pub(super) struct Pacing {

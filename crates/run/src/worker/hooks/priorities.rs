@@ -3,7 +3,7 @@
 use fiord_plan::JobPlan;
 use fiord_stat::recorder::Recorder;
 
-use super::{Completed, Disposition, Events, Hook, IssuedIo};
+use crate::hook::{Completed, Disposition, Events, Hook, IssuedIo};
 
 /// Counts the latency of each I/O by its priority.
 pub(super) struct PriorityLatencies;

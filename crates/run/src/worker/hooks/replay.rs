@@ -11,8 +11,8 @@ use fiord_stat::recorder::Recorder;
 use fiord_stat::replay::{ReplayCount, ReplayResults};
 use fiord_types::Nanos;
 
-use super::{Completed, Delay, Disposition, Events, Hook, HookResults, IssuedIo, NEVER};
-use crate::replay::{FeedState, ReplayFeed};
+use crate::hook::{Completed, Delay, Disposition, Events, Hook, HookResults, IssuedIo, NEVER};
+use crate::trace::replay::{FeedState, ReplayFeed};
 
 /// How long the worker looks for completions before it asks again for a step that was not read yet, ns.
 const ASK_AGAIN: u64 = 50_000;

@@ -4,7 +4,7 @@ use fiord_plan::JobPlan;
 use fiord_stat::recorder::Recorder;
 use fiord_types::Nanos;
 
-use super::{Completed, Disposition, Events, Hook, IssuedIo};
+use crate::hook::{Completed, Disposition, Events, Hook, IssuedIo};
 
 /// Counts each I/O in its slice, with its latency from its start and from its due time.
 pub(super) struct SliceCounts;

@@ -5,8 +5,10 @@ use fiord_engine::OpKind;
 use fiord_load::{Displaced, Io};
 use fiord_stat::recorder::Recorder;
 
-use super::{Admission, Completed, Delay, Disposition, Events, Hook, HookResults, IssuedIo, NEVER};
 use crate::error::JobError;
+use crate::hook::{
+    Admission, Completed, Delay, Disposition, Events, Hook, HookResults, IssuedIo, NEVER,
+};
 use crate::zones::{Placer, ZonePlacement};
 
 /// Places the I/Os of one job in zones.

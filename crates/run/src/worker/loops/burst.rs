@@ -6,43 +6,43 @@ use fiord_stat::shares::LoopStage;
 
 use super::mode::Mode;
 use super::slots::LoopState;
-use super::{DynParts, StepEnd};
+use super::{DynBorrowedWorker, StepEnd};
 
 /// Housekeeping of a loop that issues one I/O at a time, then a burst of samples. The slot, and the time
 /// after that; `None` when the job must issue no more I/Os.
 #[inline(never)]
 pub(super) fn keep_house_direct<M: Mode, E: Engine>(
-    parts: &mut DynParts<'_, '_, E>,
+    worker: &mut DynBorrowedWorker<'_, '_, E>,
     mut now: u64,
     mut slot: FreeSlot,
 ) -> (FreeSlot, Option<u64>) {
     // The next I/O begins after any wait for the writer of the logs.
-    if parts.state.log.take_waited() {
-        now = parts.clock.now();
+    if worker.state.log.take_waited() {
+        now = worker.clock.now();
     }
-    if !parts.state.keep_house(now) {
+    if !worker.state.keep_house(now) {
         return (slot, None);
     }
-    if !parts.state.stages.begin_burst(now) {
+    if !worker.state.stages.begin_burst(now) {
         return (slot, Some(now));
     }
     let mut more = true;
-    while more && !parts.state.housekeeping_urgent(now) {
-        let (before, drawn) = (parts.state.completed(), parts.state.drawn);
-        parts.state.stages.begin_round(parts.clock.now());
+    while more && !worker.state.housekeeping_urgent(now) {
+        let (before, drawn) = (worker.state.completed(), worker.state.drawn);
+        worker.state.stages.begin_round(worker.clock.now());
         // A round ends with its I/O, whatever control operations come before it.
-        while parts.state.drawn == drawn && !parts.state.housekeeping_urgent(now) {
+        while worker.state.drawn == drawn && !worker.state.housekeeping_urgent(now) {
             let end;
-            (slot, end) = parts.step::<M>(slot, &mut now);
+            (slot, end) = worker.step::<M>(slot, &mut now);
             if end == StepEnd::Stop {
                 return (slot, None);
             }
         }
-        more = end_round::<M, E>(parts, before);
+        more = end_round::<M, E>(worker, before);
     }
     // The burst may have ended because there is something to do.
-    now = parts.clock.now();
-    let goes_on = !parts.state.housekeeping_due(now) || parts.state.keep_house(now);
+    now = worker.clock.now();
+    let goes_on = !worker.state.housekeeping_due(now) || worker.state.keep_house(now);
     (slot, goes_on.then_some(now))
 }
 
@@ -50,39 +50,39 @@ pub(super) fn keep_house_direct<M: Mode, E: Engine>(
 /// issue no more I/Os.
 #[inline(never)]
 pub(super) fn keep_house_queued<M: Mode, E: Engine>(
-    parts: &mut DynParts<'_, '_, E>,
+    worker: &mut DynBorrowedWorker<'_, '_, E>,
     at: &mut LoopState,
 ) -> bool {
     // The next I/Os begin after any wait for the writer of the logs.
-    if parts.state.log.take_waited() {
-        at.now = parts.clock.now();
+    if worker.state.log.take_waited() {
+        at.now = worker.clock.now();
     }
-    if !parts.state.keep_house(at.now) {
+    if !worker.state.keep_house(at.now) {
         return false;
     }
-    if at.ended || !parts.state.stages.begin_burst(at.now) {
+    if at.ended || !worker.state.stages.begin_burst(at.now) {
         return true;
     }
     let mut more = true;
-    while more && !at.ended && !parts.state.housekeeping_urgent(at.now) {
-        let before = parts.state.completed();
-        at.now = parts.clock.now();
-        parts.state.stages.begin_round(at.now);
-        if !parts.round::<M>(at) || parts.state.error.is_some() {
+    while more && !at.ended && !worker.state.housekeeping_urgent(at.now) {
+        let before = worker.state.completed();
+        at.now = worker.clock.now();
+        worker.state.stages.begin_round(at.now);
+        if !worker.round::<M>(at) || worker.state.error.is_some() {
             return false;
         }
-        more = end_round::<M, E>(parts, before);
+        more = end_round::<M, E>(worker, before);
     }
     // The burst may have ended because there is something to do.
-    !parts.state.housekeeping_due(at.now) || parts.state.keep_house(at.now)
+    !worker.state.housekeeping_due(at.now) || worker.state.keep_house(at.now)
 }
 
 /// Ends a sampled round. `before`: the I/Os that had completed when it began. False at the end of the
 /// burst.
-fn end_round<M: Mode, E: Engine>(parts: &mut DynParts<'_, '_, E>, before: u64) -> bool {
+fn end_round<M: Mode, E: Engine>(worker: &mut DynBorrowedWorker<'_, '_, E>, before: u64) -> bool {
     // So that only a clock read lies between the last stage and the end.
-    parts.end_stage::<M>(LoopStage::Rest);
+    worker.end_stage::<M>(LoopStage::Rest);
     // The measurement may have started again in this round.
-    let ios = parts.state.completed().saturating_sub(before);
-    parts.state.stages.end_round(ios, parts.clock.now())
+    let ios = worker.state.completed().saturating_sub(before);
+    worker.state.stages.end_round(ios, worker.clock.now())
 }

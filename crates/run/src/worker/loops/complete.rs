@@ -6,15 +6,15 @@ use fiord_stat::recorder::{Times, axes};
 use fiord_types::{Bytes, Dir, Nanos};
 
 use super::super::core::JobState;
-use super::super::hooks::{Completed, Events};
 use super::super::layers::Borrowed;
 use super::mode::Mode;
 use super::ops::direction;
 use super::slots::{CompletionBatch, CompletionBatches, Slots};
-use super::{Parts, Payload};
+use super::{BorrowedWorker, Payload};
 use crate::error::{JobError, Stage};
+use crate::hook::{Completed, Events};
 
-impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> {
+impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> BorrowedWorker<'_, '_, E, S, P> {
     /// Frees the slot of one completion and records it, at once or together with completions that took
     /// the same time.
     #[inline(always)]

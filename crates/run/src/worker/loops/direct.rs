@@ -7,13 +7,15 @@ use fiord_stat::shares::LoopStage;
 use fiord_types::{Bytes, Dir, Errno, Nanos};
 
 use super::super::core::{AtOnce, JobState};
-use super::super::hooks::{Completed, Events};
 use super::super::layers::Borrowed;
 use super::complete::holder_after_success;
 use super::fill::NotNow;
 use super::mode::Mode;
 use super::ops::{direction, op_of, op_of_flush};
-use super::{ControlOutcome, Parts, Payload, StepEnd, Worker, burst, carry_out_control, extra_io};
+use super::{
+    BorrowedWorker, ControlOutcome, Payload, StepEnd, Worker, burst, carry_out_control, extra_io,
+};
+use crate::hook::{Completed, Events};
 
 impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
     /// Runs to the end of the work, the end of the run time or the first error.
@@ -25,7 +27,7 @@ impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
         let mut now = self.clock.now();
         loop {
             let end;
-            (slot, end) = self.parts().step::<M>(slot, &mut now);
+            (slot, end) = self.borrowed().step::<M>(slot, &mut now);
             match end {
                 StepEnd::Next => continue,
                 StepEnd::Look => {}
@@ -53,18 +55,18 @@ impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
     #[inline(never)]
     fn keep_house_direct<M: Mode>(&mut self, now: u64, slot: FreeSlot) -> (FreeSlot, Option<u64>) {
         let mut engine = Borrowed::of(&mut self.engine);
-        let mut parts = Parts {
+        let mut worker = BorrowedWorker {
             state: &mut self.state,
             engine: &mut engine,
             source: &mut self.source as &mut dyn Source,
             payload: &mut self.payload as &mut dyn Payload,
             clock: &self.clock,
         };
-        burst::keep_house_direct::<M, _>(&mut parts, now, slot)
+        burst::keep_house_direct::<M, _>(&mut worker, now, slot)
     }
 }
 
-impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> {
+impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> BorrowedWorker<'_, '_, E, S, P> {
     /// One I/O, which begins at `now`: draw it, fill its buffer, issue it, record it. Returns the slot.
     #[inline(always)]
     pub(super) fn step<M: Mode>(&mut self, slot: FreeSlot, now: &mut u64) -> (FreeSlot, StepEnd) {

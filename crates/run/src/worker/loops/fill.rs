@@ -7,14 +7,14 @@ use fiord_stat::shares::LoopStage;
 use fiord_types::Dir;
 
 use super::super::core::JobState;
-use super::super::hooks::{Admission, Delay, Events};
 use super::super::layers::Borrowed;
 use super::complete::{complete_at_once, count_accepted};
 use super::mode::Mode;
 use super::ops::{op_of, op_of_flush};
 use super::slots::{Batching, InFlight, Slots};
-use super::{ControlOutcome, Parts, Payload, carry_out_control, extra_io};
+use super::{BorrowedWorker, ControlOutcome, Payload, carry_out_control, extra_io};
 use crate::error::{JobError, Stage};
+use crate::hook::{Admission, Delay, Events};
 
 /// How filling ended.
 #[derive(PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(super) enum NotNow {
     Stop,
 }
 
-impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> {
+impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> BorrowedWorker<'_, '_, E, S, P> {
     /// Queues I/Os until no slot is free, or the next op must wait. `held`: an operation of the source
     /// that could not be carried out yet.
     #[inline(always)]

@@ -10,10 +10,10 @@ use fiord_stat::recorder::Times;
 
 use super::super::WorkerResult;
 use super::super::core::JobState;
-use super::super::hooks::Completed;
 use super::detach;
-use crate::control::Phase;
 use crate::error::{JobError, Stage};
+use crate::hook::Completed;
+use crate::job::control::Phase;
 
 /// Flushes as the job asks. `slot`: a slot to flush with.
 pub(super) fn finish<E: Engine>(
@@ -76,7 +76,7 @@ pub(super) fn result<E: Engine>(
     state.keep_error(ended);
     let mut result = state.result(now);
     result.faults = engine.injected_faults().cloned();
-    result.warnings.extend(flash.into_iter().flat_map(crate::flash::warnings));
+    result.warnings.extend(flash.into_iter().flat_map(crate::worker::flash::warnings));
     result.flash = flash;
     result.requests = engine.requests().cloned().map(Box::new);
     if state.unanswered() > 0 {

@@ -30,11 +30,12 @@ use fiord_stat::shares::LoopStage;
 use fiord_types::FileIndex;
 
 use self::mode::Mode;
+use super::WorkerResult;
 use super::core::{JobState, opens_all};
-use super::hooks::{Events, Extra};
 use super::layers::Borrowed;
-use super::{Files, WorkerResult};
 use crate::error::{JobError, Stage};
+use crate::files::Files;
+use crate::hook::{Events, Extra};
 
 /// The bytes of writes.
 pub(super) trait Payload {
@@ -62,7 +63,7 @@ pub(super) struct Worker<'a, E: Engine, S, P> {
 ///
 /// Every method on the hot path is inlined into its loop. A method that is not would force the pointers
 /// into memory, so rare code is a method of [`JobState`] or a function that takes the parts it needs.
-struct Parts<'w, 'a, E: Engine, S: ?Sized, P: ?Sized> {
+struct BorrowedWorker<'w, 'a, E: Engine, S: ?Sized, P: ?Sized> {
     state: &'w mut JobState<'a>,
     engine: &'w mut E,
     source: &'w mut S,
@@ -81,8 +82,8 @@ enum StepEnd {
     Stop,
 }
 
-/// [`Parts`] as the rare code takes them: compiled once.
-type DynParts<'w, 'a, E> = Parts<'w, 'a, E, dyn Source + 'w, dyn Payload + 'w>;
+/// [`BorrowedWorker`] as the rare code takes it: compiled once.
+type DynBorrowedWorker<'w, 'a, E> = BorrowedWorker<'w, 'a, E, dyn Source + 'w, dyn Payload + 'w>;
 
 impl<'a, E: Engine, S: Source, P: Payload> Worker<'a, E, S, P> {
     /// A worker whose set-up is complete. `slots`: all slots of the engine.
@@ -98,8 +99,8 @@ impl<'a, E: Engine, S: Source, P: Payload> Worker<'a, E, S, P> {
     }
 
     #[inline(always)]
-    fn parts(&mut self) -> Parts<'_, 'a, E, S, P> {
-        Parts {
+    fn borrowed(&mut self) -> BorrowedWorker<'_, 'a, E, S, P> {
+        BorrowedWorker {
             state: &mut self.state,
             engine: &mut self.engine,
             source: &mut self.source,
@@ -128,7 +129,7 @@ impl<'a, E: Engine, S: Source, P: Payload> Worker<'a, E, S, P> {
     }
 }
 
-impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> {
+impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> BorrowedWorker<'_, '_, E, S, P> {
     /// Ends a stage of a sampled round.
     #[inline(always)]
     fn end_stage<M: Mode>(&mut self, stage: LoopStage) {

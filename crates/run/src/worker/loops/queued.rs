@@ -10,13 +10,13 @@ use fiord_load::{Next, Source};
 use fiord_stat::shares::LoopStage;
 
 use super::super::core::JobState;
-use super::super::hooks::{Delay, Events};
 use super::super::layers::Borrowed;
 use super::fill::FillOutcome;
 use super::mode::Mode;
 use super::slots::{CompletionBatches, LoopState, Slots};
-use super::{Parts, Payload, Worker, burst};
+use super::{BorrowedWorker, Payload, Worker, burst};
 use crate::error::{JobError, Stage};
+use crate::hook::{Delay, Events};
 
 impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
     /// Runs to the end of the work, the end of the run time or the first error.
@@ -24,7 +24,7 @@ impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
     pub(crate) fn run_queued<M: Mode>(&mut self) {
         let mut at = LoopState::begin(&mut self.state, &mut self.slots, self.clock.now());
         loop {
-            while self.parts().round::<M>(&mut at) {
+            while self.borrowed().round::<M>(&mut at) {
                 at.ended |= self.state.error.is_some()
                     || (self.state.housekeeping_due(at.now)
                         && !self.keep_house_queued::<M::Sampled>(&mut at));
@@ -42,18 +42,18 @@ impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
     #[inline(never)]
     fn keep_house_queued<M: Mode>(&mut self, at: &mut LoopState) -> bool {
         let mut engine = Borrowed::of(&mut self.engine);
-        let mut parts = Parts {
+        let mut worker = BorrowedWorker {
             state: &mut self.state,
             engine: &mut engine,
             source: &mut self.source as &mut dyn Source,
             payload: &mut self.payload as &mut dyn Payload,
             clock: &self.clock,
         };
-        burst::keep_house_queued::<M, _>(&mut parts, at)
+        burst::keep_house_queued::<M, _>(&mut worker, at)
     }
 }
 
-impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> {
+impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> BorrowedWorker<'_, '_, E, S, P> {
     /// Fills the free slots, submits, waits, records completions. False when the job is over.
     #[inline(always)]
     pub(super) fn round<M: Mode>(&mut self, at: &mut LoopState) -> bool {

@@ -10,11 +10,11 @@ use std::time::Duration;
 use fiord_engine::Sim;
 use fiord_types::{Dir, Errno, Nanos};
 
-use super::hooks::{
-    Admission, Completed, Delay, Disposition, Events, Extra, Hook, IssuedIo, ReleasedSlot,
-};
 use super::loops::mode::Managed;
 use super::*;
+use crate::hook::{
+    Admission, Completed, Delay, Disposition, Events, Extra, Hook, IssuedIo, ReleasedSlot,
+};
 
 /// What a hook saw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use fiord_plan::FilePlan;
 
-use super::hooks::Special;
+use super::hooks::HookInputs;
 use super::loops::mode::Managed;
 use super::*;
-use crate::control::StopReason;
 use crate::error::Stage;
+use crate::job::control::StopReason;
 
 /// A job that trims and writes the blocks of `files` files.
 fn pairs(files: u32, depth: u32) -> JobPlan {
@@ -75,7 +75,7 @@ fn run_scripted(
     let slots = engine.take_slots();
     let recorder = Recorder::new(axes::ASYNC, &[Dir::Write, Dir::Trim]);
     let now = engine.clock().now();
-    let hooks = Hooks::of(job, Special::default(), 1_000_000_000, now);
+    let hooks = Hooks::of(job, HookInputs::default(), 1_000_000_000, now);
     let state = JobState::new((job, &mut files), (&control, &live), recorder, hooks, now);
     let source = fiord_load::any_source(job).unwrap();
     let mut worker = Worker::new((engine, slots), source, Nothing, state);

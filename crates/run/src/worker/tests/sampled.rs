@@ -7,7 +7,7 @@ use fiord_plan::Rate;
 use fiord_stat::shares::LoopStage;
 use fiord_types::{Dir, Nanos, PerDir};
 
-use super::hooks::Special;
+use super::hooks::HookInputs;
 use super::loops::mode::{Managed, Synchronous};
 use super::*;
 
@@ -53,7 +53,7 @@ fn run_loop<F: FnMut(usize, &Op) -> Outcome>(
     let recorder = Recorder::new(axes::ASYNC, &[Dir::Write]);
     let now = engine.clock().now();
     let state = {
-        let hooks = Hooks::of(job, Special::default(), 1_000_000_000, now);
+        let hooks = Hooks::of(job, HookInputs::default(), 1_000_000_000, now);
         JobState::new((job, &mut files), (control, &live), recorder, hooks, now)
     };
     let mut worker = Worker::new((engine, slots), List(list, 0), contents, state);
@@ -149,7 +149,7 @@ fn nothing_is_issued_after_a_stop() {
             let control = JobControl::new();
             let answer = |n: usize, op: &Op| {
                 if n == last {
-                    control.stop(crate::control::StopReason::Runtime);
+                    control.stop(crate::job::control::StopReason::Runtime);
                 }
                 whole(n, op)
             };
