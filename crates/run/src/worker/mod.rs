@@ -7,6 +7,7 @@
 //! | how the engine of a job is created | `engines.rs` |
 //! | what happens now and then: run time, ramp, stop, counters, errors | `core/` |
 //! | the inner loops | `loops/` |
+//! | how ops of the source translate to those of the engine and the recorder | `ops.rs` |
 //! | features that follow individual I/Os, such as rates and zones | `hooks/` |
 //! | engines behind a pointer, and layers around them | `layers.rs` |
 //! | which warnings follow from what a job did to raw flash | `flash.rs` |
@@ -25,6 +26,7 @@ mod hooks;
 mod layers;
 mod locked;
 mod loops;
+mod ops;
 mod setup;
 #[cfg(test)]
 pub(crate) mod tests;

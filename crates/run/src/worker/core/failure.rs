@@ -6,7 +6,7 @@ use fiord_engine::{DeviceStatus, Op, OpKind, Outcome, Slot};
 use fiord_plan::{FileKind, Tolerance};
 use fiord_types::{Bytes, Dir, Errno, Nanos, program};
 
-use super::super::loops::ops::direction;
+use super::super::ops::direction;
 use super::JobState;
 use super::housekeeping::BUFFERS_LOST;
 use crate::error::{JobError, Stage};

@@ -6,7 +6,7 @@ use fiord_stat::live::ReadBackProgress;
 use fiord_stat::recorder::Recorder;
 use fiord_types::{Dir, FileIndex, Nanos, PerDir};
 
-use super::super::loops::ops::direction;
+use super::super::ops::direction;
 use crate::error::JobError;
 use crate::hook::{
     Admission, Check, Completed, Delay, Disposition, Events, Extra, Hook, HookResults, IssuedIo,

@@ -7,8 +7,8 @@ use fiord_types::{Bytes, Dir, Nanos};
 
 use super::super::core::JobState;
 use super::super::layers::Borrowed;
+use super::super::ops::direction;
 use super::mode::Mode;
-use super::ops::direction;
 use super::slots::{CompletionBatch, CompletionBatches, Slots};
 use super::{BorrowedWorker, Payload};
 use crate::error::{JobError, Stage};

@@ -8,10 +8,10 @@ use fiord_types::{Bytes, Dir, Errno, Nanos};
 
 use super::super::core::{AtOnce, JobState};
 use super::super::layers::Borrowed;
+use super::super::ops::{direction, op_of, op_of_flush};
 use super::complete::holder_after_success;
 use super::fill::NotNow;
 use super::mode::Mode;
-use super::ops::{direction, op_of, op_of_flush};
 use super::{
     BorrowedWorker, ControlOutcome, Payload, StepEnd, Worker, burst, carry_out_control, extra_io,
 };

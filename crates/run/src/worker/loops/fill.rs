@@ -8,9 +8,9 @@ use fiord_types::Dir;
 
 use super::super::core::JobState;
 use super::super::layers::Borrowed;
+use super::super::ops::{op_of, op_of_flush};
 use super::complete::{complete_at_once, count_accepted};
 use super::mode::Mode;
-use super::ops::{op_of, op_of_flush};
 use super::slots::{Batching, InFlight, Slots};
 use super::{BorrowedWorker, ControlOutcome, Payload, carry_out_control, extra_io};
 use crate::error::{JobError, Stage};
