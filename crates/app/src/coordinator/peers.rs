@@ -300,7 +300,7 @@ mod tests {
         for (rest, hosts, why) in [
             ("--peer=next", 1, "needs two hosts"),
             ("--peer=pair", 3, "even number"),
-            ("--peer=n9", 3, "no host of this run"),
+            ("--peer=n9", 3, "not a host of this run"),
             ("--peer=next --listen", 2, "`listen` contradict"),
             ("--peer=next --filename=x", 2, "`filename` contradict"),
             ("--peer=next --hostname=n2", 3, "one address"),

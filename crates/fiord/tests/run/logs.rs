@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::fiord::{Place, Ran, all_wait, end};
+use crate::fiord::{Place, Ran, end, one_polls};
 
 /// The logs in a directory: names, and their rows as numbers and texts.
 type Logs = BTreeMap<String, Vec<Vec<String>>>;
@@ -408,7 +408,7 @@ fn a_job_that_is_faster_than_its_log_waits() {
     let job = place.start(&format!("{line} --write_bw_log=x"));
     let mut pipe = fs::File::open(place.path("x_bw.1.log")).unwrap();
     let began = Instant::now();
-    all_wait(job.id());
+    one_polls(job.id());
     // The job waits for most of its run time.
     std::thread::sleep(2 * began.elapsed());
     let mut text = String::new();
