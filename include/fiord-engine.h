@@ -96,8 +96,8 @@ int fiord_engine_flush(void *engine);
 
 /*
  * Submits what was queued, waits until min ops have completed (min is never more than are in flight) or
- * timeout_ns has passed (-1: no limit), and stores at most max completions. Returning early is no
- * failure. Returns the number of completions. A failure ends the job.
+ * timeout_ns has passed (-1: no limit), and stores at most max completions. Returning early is
+ * allowed. Returns the number of completions. A failure ends the job.
  */
 int fiord_engine_reap(void *engine, uint32_t min, uint32_t max, int64_t timeout_ns,
 		      struct fiord_completion *completions);

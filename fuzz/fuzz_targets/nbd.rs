@@ -36,7 +36,7 @@ fn shake(bytes: &[u8], size: usize) -> (Vec<u8>, String) {
                     return (sent, format!("{export:?}"));
                 }
                 Err(error) => {
-                    // The text of an error can depend on how much has arrived of bytes that are no server's.
+                    // The text of an error can depend on how much has arrived of bytes that do not come from a server.
                     assert!(!error.to_string().contains(char::is_control));
                     return (sent, "refused".into());
                 }

@@ -1,7 +1,7 @@
 //! All calls of MPI, on one thread: it starts MPI, moves messages, and ends MPI.
 //!
 //! The thread polls, because MPI cannot wait for a message and for an order of this process at the same time. It polls
-//! without a pause while messages arrive, then with pauses of up to [`LONGEST_PAUSE`].
+//! without a pause while messages arrive, then with pauses of up to [`MAX_PAUSE`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,13 +18,13 @@ use mpi::request;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, Root, Source};
 
-/// The longest time for which the thread does not look for messages, while none arrive.
-const LONGEST_PAUSE: Duration = Duration::from_millis(1);
+/// Maximum time for which the thread does not look for messages, while none arrive.
+const MAX_PAUSE: Duration = Duration::from_millis(1);
 
-/// The first pause after a message.
-const SHORTEST_PAUSE: Duration = Duration::from_micros(10);
+/// Minimum pause, the first one after a message.
+const MIN_PAUSE: Duration = Duration::from_micros(10);
 
-/// At most so many messages are being sent at the same time.
+/// Maximum number of messages that are being sent at the same time.
 const BATCH: usize = 256;
 
 /// Length of the name of a machine, in bytes.
@@ -33,7 +33,7 @@ const NAME: usize = 256;
 /// Why MPI cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MpiError {
-    /// It was started before, or the thread failed.
+    /// MPI was started before, or the thread failed.
     #[error("MPI cannot be started. To fix: start this program with mpirun")]
     NotStarted,
     /// The library cannot be used by a program with several threads.
@@ -170,7 +170,7 @@ struct Mover {
 impl Mover {
     /// Moves messages until the other end of `orders` is dropped.
     fn serve(&self, orders: &Receiver<Order>) {
-        let mut pause = SHORTEST_PAUSE;
+        let mut pause = MIN_PAUSE;
         loop {
             let mut batch = Vec::new();
             let mut order = orders.recv_timeout(pause);
@@ -196,7 +196,7 @@ impl Mover {
                 None => {}
             }
             let idle = !self.receive() && batch.is_empty();
-            pause = if idle { (pause * 2).min(LONGEST_PAUSE) } else { SHORTEST_PAUSE };
+            pause = if idle { (pause * 2).min(MAX_PAUSE) } else { MIN_PAUSE };
         }
     }
 
@@ -210,7 +210,7 @@ impl Mover {
             while !pending.is_empty() {
                 pending = pending.into_iter().filter_map(|request| request.test().err()).collect();
                 if !self.receive() && !pending.is_empty() {
-                    thread::sleep(SHORTEST_PAUSE);
+                    thread::sleep(MIN_PAUSE);
                 }
             }
         });

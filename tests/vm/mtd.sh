@@ -92,7 +92,7 @@ same "I/Os of the example" "$(json example '[.jobs[] | .trim.total_ios, .write.t
 refused "a write of parts of a page" "is written in units of 256 bytes, and 1000 is not a multiple" --name=x --ioengine=mtd --filename=$NAND --rw=write --bs=1000
 refused "an erase of parts of a block" "is erased in blocks of 16384 bytes, and 4096 is not a multiple" --name=x --ioengine=mtd --filename=$NAND --rw=trim --bs=4k
 refused "a block device of flash" "is a block device, and .ioengine=mtd. works on raw flash" --name=x --ioengine=mtd --filename=/dev/mtdblock0 --rw=read
-refused "another character device" "is no raw flash" --name=x --ioengine=mtd --filename=/dev/zero --rw=read --size=1m
+refused "another character device" "is not raw flash" --name=x --ioengine=mtd --filename=/dev/zero --rw=read --size=1m
 head -c 65536 /dev/zero >plain
 refused "a file" "is a regular file" --name=x --ioengine=mtd --filename=plain --rw=read
 refused "a missing device" "there is no device" --name=x --ioengine=mtd --filename=/dev/mtd77 --rw=write

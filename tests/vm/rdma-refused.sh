@@ -12,7 +12,7 @@ waits_at write-waits 7001 --bs=4k
 waits_at read-waits 7002 --bs=4k
 waits_at send-waits 7003 --bs=4k
 waits_at recv-waits 7004 --bs=64k
-# Larger blocks than those of the other end are no error for the end that gets data.
+# The end that gets data may have larger blocks than the other end.
 waits_at larger-waits 7005 --bs=64k
 # The end that waits has no verb, and a job beside it goes on.
 waits_at verb-waits 7006 --verb=recv

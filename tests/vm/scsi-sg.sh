@@ -50,7 +50,7 @@ for mode in write_and_verify "write_stream --stream_id=1"; do
     refused "$mode, which the device lacks, is named" "invalid command operation code" --name=x --ioengine=sg --filename=$SG --rw=write --bs=4k --size=64k --sg_write_mode=$mode
 done
 
-refused "a block that is no multiple" "whole blocks" --name=x --ioengine=sg --filename=$SG --rw=read --bs=1000 --size=1m
+refused "a block that is not a multiple" "whole blocks" --name=x --ioengine=sg --filename=$SG --rw=read --bs=1000 --size=1m
 refused "hipri without it in the driver" "no polled completions" --name=x --ioengine=sg --filename=$SG --rw=read --bs=4k --size=1m --hipri
 refused "another engine on the character device" "takes commands" --name=x --ioengine=psync --filename=$SG --rw=read --bs=4k --size=1m
 head -c 1048576 /dev/zero >plain

@@ -19,7 +19,7 @@ refused "plain writes" "first I/O failed. If $zns is a zoned block device, consi
 same "nothing was written" "$(zones_in $zns em)" 512
 fiord_json empty $Z --rw=randread --size=4z
 same "reads where nothing was written make no I/O" "$(json empty '.jobs[0].read.total_ios')" 0
-same "and are no failure, but a finding" "$(json empty '.fiord.findings | map(.id) | index("empty-zones") != null')" true
+same "and cause a finding, not a failure" "$(json empty '.fiord.findings | map(.id) | index("empty-zones") != null')" true
 fiord_json beyond $Z --rw=randread --size=4z --read_beyond_wp=1
 same "unless reads may go beyond the pointers" "$(json beyond '.jobs[0].read.total_ios')" 128
 

@@ -44,7 +44,7 @@ fiord_json shared $Z --name=w --rw=randwrite --ioengine=io_uring --iodepth=4 --s
 same "64 jobs on the same zones" "$(json shared '.jobs[0].write.total_ios')" 3072
 same "without an error" "$(json shared '.jobs[0].error')" 0
 
-# Zones that an earlier run left half written are no obstacle.
+# Zones that an earlier run left half written do not disturb the job.
 blkzone reset $zns
 for zone in 3 11 19 27 35 43 51 59 67 75 83 91 99 107; do
     dd if=/dev/zero of=$zns bs=64k seek=$((zone * 32)) count=4 oflag=direct 2>/dev/null

@@ -17,8 +17,16 @@ const BEGINNINGS: [&str; 8] = [
     "Whoever ",
 ];
 
-/// Words that hide the actor, or that the field does not use. `` `mend` `` is a key of our JSON.
-const WORDS: [&str; 19] = [
+/// Words at the beginning of a doc comment whose noun is elsewhere.
+const PRONOUNS: [&str; 6] = ["It", "Its", "They", "Their", "Those of", "That of"];
+
+/// Parts of the name of a constant that should be `MAX` or `MIN`.
+const SUPERLATIVES: [&str; 7] =
+    ["MOST", "LONGEST", "LARGEST", "LEAST", "SHORTEST", "SMALLEST", "FEWEST"];
+
+/// Words that hide the actor or the quantity, or that the field does not use. `` `mend` `` is a key of our
+/// JSON.
+const WORDS: [&str; 21] = [
     "nobody",
     "somebody",
     "is told",
@@ -38,6 +46,8 @@ const WORDS: [&str; 19] = [
     "bytes a second",
     "as it comes",
     "lets be",
+    "so many",
+    "so much",
 ];
 
 /// Every Rust file, shell script and job file below a directory, except this file.
@@ -65,6 +75,26 @@ fn comment<'a>(file: &Path, line: &'a str) -> Option<&'a str> {
     Some(line.strip_prefix(['#', ';'])?.trim())
 }
 
+/// Whether a text begins with a pronoun.
+fn begins_with_pronoun(text: &str) -> bool {
+    PRONOUNS.iter().any(|word| text.strip_prefix(word).is_some_and(|rest| rest.starts_with(' ')))
+}
+
+/// Whether a text says "is no X" for "is not an X". "There is no X" and "is no longer" are plain English.
+fn negates_noun(text: &str) -> bool {
+    [" is no ", " are no "].iter().any(|verb| {
+        text.match_indices(verb).any(|(at, _)| {
+            !text[..at].ends_with("there") && !text[at + verb.len()..].starts_with("longer")
+        })
+    })
+}
+
+/// Whether a line of code defines a constant that is a limit and is not called so.
+fn has_misnamed_limit(line: &str) -> bool {
+    let name = line.split_once("const ").and_then(|(_, rest)| rest.split_once(':'));
+    name.is_some_and(|(name, _)| name.split('_').any(|part| SUPERLATIVES.contains(&part)))
+}
+
 /// Returns why a comment should be rewritten. `begins`: it is the first line of its paragraph.
 fn fault(comment: &str, begins: bool) -> Option<String> {
     let beginning = BEGINNINGS.iter().find(|start| begins && comment.starts_with(**start));
@@ -72,6 +102,9 @@ fn fault(comment: &str, begins: bool) -> Option<String> {
         return Some(format!("begins with `{}`", start.trim()));
     }
     let text = comment.to_lowercase();
+    if negates_noun(&text) {
+        return Some("says `is no` for `is not a`".into());
+    }
     let is_word = |at: usize, word: &str| {
         let letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
         !letter(text[..at].chars().next_back()) && !letter(text[at + word.len()..].chars().next())
@@ -85,7 +118,7 @@ fn fault(comment: &str, begins: bool) -> Option<String> {
 fn comments_are_in_plain_english() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
     let mut files = Vec::new();
-    for directory in ["crates", "xtask", "fuzz", "tests", "examples"] {
+    for directory in ["crates", "xtask", "mpi", "fuzz", "tests", "examples"] {
         sources(&root.join(directory), &mut files);
     }
     assert!(files.len() > 300, "only {} files were found", files.len());
@@ -96,7 +129,16 @@ fn comments_are_in_plain_english() {
         for (number, line) in text.lines().enumerate() {
             let current = comment(&file, line);
             let begins = previous.is_none_or(str::is_empty);
-            if let Some(why) = current.and_then(|comment| fault(comment, begins)) {
+            let is_doc = ["///", "//!"].iter().any(|mark| line.trim_start().starts_with(mark));
+            let why = match current {
+                Some(text) if is_doc && previous.is_none() && begins_with_pronoun(text) => {
+                    Some("begins with a pronoun".into())
+                }
+                Some(text) => fault(text, begins),
+                None if has_misnamed_limit(line) => Some("call a limit MAX_ or MIN_".into()),
+                None => None,
+            };
+            if let Some(why) = why {
                 faults.push(format!("{}:{}: {why}: {}", file.display(), number + 1, line.trim()));
             }
             previous = current;
@@ -114,10 +156,16 @@ fn faults_are_found_and_plain_comments_pass() {
         ("what is told of it", true),
         ("A directory that goes away with the test.", true),
         ("the highest of all bytes a second", true),
+        ("Waits for so many bytes.", true),
+        ("A text that is no number.", true),
+        ("If there is no file, which is no longer an error.", false),
         ("Returns the size of a job.", false),
         ("recommended by the standard", false),
     ] {
         assert_eq!(fault(text, true).is_some(), wanted, "{text}");
     }
     assert_eq!(fault("The same line in the middle of a comment.", false), None);
+    assert!(begins_with_pronoun("Its name.") && !begins_with_pronoun("Items of the list."));
+    assert!(has_misnamed_limit("    pub const MOST_ROWS: usize = 4;"));
+    assert!(!has_misnamed_limit("const MAX_ROWS: usize = 4;"));
 }

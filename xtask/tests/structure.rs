@@ -32,8 +32,8 @@ const LIMITS: &[Limit] = &[
     Limit { what: "files of more than 600 lines", most: 0, find: long_files },
 ];
 
-/// The largest number of public type names that are defined more than once.
-const MOST_NAMES_TWICE: usize = 3;
+/// Maximum number of public type names that are defined more than once.
+const MAX_NAMES_TWICE: usize = 3;
 
 /// One file of the product.
 struct Source {
@@ -281,14 +281,14 @@ fn public_types_have_names_of_their_own() {
     }
     let twice: Vec<_> = places.iter().filter(|(_, files)| files.len() > 1).collect();
     println!(
-        "{} public types, {} names (at most {MOST_NAMES_TWICE}) defined more than once",
+        "{} public types, {} names (at most {MAX_NAMES_TWICE}) defined more than once",
         places.len(),
         twice.len()
     );
     twice.iter().for_each(|(name, files)| println!("  {name}: {}", files.join(", ")));
     assert!(
-        twice.len() <= MOST_NAMES_TWICE,
-        "{} public type names are defined more than once, at most {MOST_NAMES_TWICE} may be: choose a name that says \
+        twice.len() <= MAX_NAMES_TWICE,
+        "{} public type names are defined more than once, at most {MAX_NAMES_TWICE} may be: choose a name that says \
          which one it is",
         twice.len()
     );

@@ -51,8 +51,8 @@ use crate::prepared::RunEnd;
 /// What an agent is, and what it needs of its process.
 #[derive(Clone)]
 pub struct AgentSettings {
-    /// It accepts connections, and serves one coordinator after the other. Otherwise peer 0 of the fabric is its
-    /// coordinator, and it ends with it.
+    /// The agent accepts connections, and serves one coordinator after the other. Otherwise peer 0 of the fabric is its
+    /// coordinator, and the agent ends with it.
     pub listens: bool,
     /// What coordinators may do with this machine.
     pub policy: HostPolicy,
@@ -110,9 +110,9 @@ pub enum AgentNotice {
     /// The only coordinator of this agent has nothing for it.
     #[error("{peer} ended the run: {why}")]
     Dismissed {
-        /// Where it is.
+        /// Address of the coordinator, for messages.
         peer: String,
-        /// Its words.
+        /// Reason that the coordinator gave.
         why: String,
     },
     /// The coordinator has sent jobs.
@@ -159,9 +159,9 @@ pub enum AgentNotice {
 /// How an agent ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentEnd {
-    /// Its coordinator is done.
+    /// The coordinator is done.
     Released,
-    /// Its only coordinator has disappeared, or was refused.
+    /// The only coordinator has disappeared, or was refused.
     Lost {
         /// What happened.
         why: String,

@@ -57,7 +57,7 @@ pub enum ReplayError {
         path: PathBuf,
         /// How many results it contains.
         count: usize,
-        /// Their numbers and names.
+        /// Numbers and names of the results.
         names: String,
     },
     /// The result is not that of one run.

@@ -166,7 +166,7 @@ impl Shown {
             let io = self.curve.io_of(share) * 100.0;
             let _ = writeln!(text, "  {data:>7.2} %  {bytes:>12}       {io:>7.2} %");
         }
-        text.push_str("\n  share of the I/O               goes to so much data\n");
+        text.push_str("\n  share of the I/O               goes to this much data\n");
         for io in IO {
             let data = self.curve.data_of(io / 100.0);
             let bytes = size(data * self.bytes as f64);

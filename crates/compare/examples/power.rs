@@ -152,7 +152,7 @@ fn comparison(difference: f64, seed: u64) -> [Tally; RUNS.len()] {
     RUNS.map(|runs| Tally::judge(&a[..runs], &b[..runs], difference))
 }
 
-/// Simulates so many comparisons on all processors.
+/// Simulates `comparisons` comparisons on all processors.
 fn tallies(difference: f64, comparisons: usize, seed: u64) -> [Tally; RUNS.len()] {
     let (next, sum) = (AtomicUsize::new(0), Mutex::new([Tally::default(); RUNS.len()]));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);

@@ -12,8 +12,8 @@ use fiord_types::Nanos;
 
 use crate::metric::CompareMetric;
 
-/// The fewest windows that are resampled.
-pub const FEWEST_WINDOWS: usize = 16;
+/// Minimum number of windows that are resampled.
+pub const MIN_WINDOWS: usize = 16;
 
 /// How often a run is resampled.
 pub const REPEATS: usize = 1000;
@@ -92,10 +92,10 @@ struct Merged {
 }
 
 impl Resampler {
-    /// Prepares windows in the order of time. `None` if there are fewer than [`FEWEST_WINDOWS`].
+    /// Prepares windows in the order of time. `None` if there are fewer than [`MIN_WINDOWS`].
     #[must_use]
     pub fn new(windows: &[ComparedWindow]) -> Option<Self> {
-        if windows.len() < FEWEST_WINDOWS {
+        if windows.len() < MIN_WINDOWS {
             return None;
         }
         let mut used: BTreeMap<usize, (Nanos, Nanos)> = BTreeMap::new();

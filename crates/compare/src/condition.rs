@@ -16,7 +16,7 @@ pub struct FailCondition {
     limit: f64,
 }
 
-/// A text that is no condition.
+/// A text that is not a condition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a condition: {1}. To fix: write a metric, > or <, and a change in per cent, \

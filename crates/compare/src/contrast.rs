@@ -59,7 +59,7 @@ pub struct Contrast {
     pub b: Vec<f64>,
     /// What the values say.
     pub evidence: RatioEvidence,
-    /// Runs of both sides ran to their end. Otherwise the ratio is no evidence.
+    /// Runs of both sides ran to their end. Otherwise the ratio proves nothing.
     pub comparable: bool,
     /// Probability of a difference at least as large in this direction or the other one if there were none beyond the threshold;
     /// `None` if it is unknown.

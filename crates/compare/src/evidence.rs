@@ -177,7 +177,7 @@ fn tail(over: f64, error: f64) -> f64 {
 /// The variation of the logarithm of a ratio within two runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RatioScatter {
-    /// Its standard deviation.
+    /// Standard deviation.
     pub error: f64,
     /// How far below the measured one the true one can be, with the wanted confidence.
     pub below: f64,

@@ -6,8 +6,8 @@ use crate::rank::smallest_p;
 /// The probability with which the difference would be recognized.
 pub const POWER: f64 = 0.8;
 
-/// The fewest runs per side with which a rank test can reach the level `alpha` in a comparison of so many results; at least
-/// the five that the test of runs needs.
+/// The fewest runs per side with which a rank test can reach the level `alpha` in a comparison of `results` results; at
+/// least the five that the test of runs needs.
 #[must_use]
 pub fn fewest_runs(alpha: f64, results: usize) -> usize {
     let level = alpha / results.max(1) as f64;

@@ -162,7 +162,7 @@ pub(crate) fn after(
             "the variation between runs is unknown, because there is one run per side, and so is the \
              variation within them, because there are fewer than {} time windows. {} \
              To fix: fiord run --repeat {enough} --interleave A.fio B.fio",
-            crate::bootstrap::FEWEST_WINDOWS,
+            crate::bootstrap::MIN_WINDOWS,
             match settings.run_variation {
                 Some(_) => format!(
                     "Verdicts assume that runs vary by {} (twice --run-variation).",

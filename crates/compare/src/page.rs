@@ -129,7 +129,7 @@ fn reach(comparison: &Comparison) -> f64 {
     (largest / digit).ceil() * digit
 }
 
-/// The interval of a change on a scale whose middle is no change.
+/// The interval of a change on a scale with 0 % in the middle.
 fn drawing(contrast: &Contrast, reach: f64, colour: &str) -> String {
     let x = |percent: f64| WIDTH / 2.0 * (1.0 + (percent / reach).clamp(-1.0, 1.0));
     let middle = HEIGHT / 2.0;

@@ -13,8 +13,8 @@ use fiord_types::sort;
 
 use crate::distribution::{normal_tail, normal_upper};
 
-/// The most values on a side for which the exact distribution is computed.
-pub const MOST_EXACT: usize = 20;
+/// Maximum number of values on a side for which the exact distribution is computed.
+pub const MAX_EXACT: usize = 20;
 
 /// Probabilities of a Mann–Whitney test.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,7 +34,7 @@ pub fn mann_whitney(a: &[f64], b: &[f64]) -> RankTest {
     let own: u64 = doubled[a.len()..].iter().sum();
     let least = (b.len() * (b.len() + 1)) as u64;
     let u = (own - least) as f64 / 2.0;
-    if a.len().max(b.len()) <= MOST_EXACT {
+    if a.len().max(b.len()) <= MAX_EXACT {
         let counts = rank_sums(&doubled, b.len());
         let total: f64 = counts.iter().sum();
         let own = own as usize;
@@ -109,7 +109,7 @@ pub fn ratio_interval(a: &[f64], b: &[f64], confidence: f64) -> Option<(f64, f64
 
 /// The number of ordered ratios to leave out at each end.
 fn pairs_below((n, m): (usize, usize), tail: f64) -> Option<usize> {
-    if n.max(m) > MOST_EXACT {
+    if n.max(m) > MAX_EXACT {
         let (n, m) = (n as f64, m as f64);
         let spread = (n * m * (n + m + 1.0) / 12.0).sqrt();
         let cut = n * m / 2.0 - 0.5 - normal_upper(tail) * spread;

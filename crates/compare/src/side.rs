@@ -13,11 +13,11 @@ use crate::run_values::RunValues;
 pub struct ComparedRun {
     /// The file that it was read from.
     pub file: String,
-    /// Its results.
+    /// Results of the run.
     pub result: RunValues,
     /// When its report was written; 0 if unknown.
     pub written: Nanos,
-    /// Its findings that doubt the results.
+    /// Findings of the run that doubt the results.
     pub findings: Vec<Finding>,
     /// The user switched findings off (`--findings=off`).
     pub findings_off: bool,
@@ -146,11 +146,11 @@ fn options(job: &JobReport, globals: &[(String, String)], facts: &mut BTreeMap<S
 /// A side: runs of one setting.
 #[derive(Debug, Clone)]
 pub struct ComparedSide {
-    /// Its letter: A for the first side.
+    /// Letter of the side: A for the first one.
     pub letter: char,
-    /// Its name, as the user typed it.
+    /// Name of the side, as the user typed it.
     pub name: String,
-    /// Its runs, in the order of time as far as it is known.
+    /// Runs of the side, in the order of time as far as it is known.
     pub runs: Vec<ComparedRun>,
 }
 

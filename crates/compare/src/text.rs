@@ -16,7 +16,7 @@ pub fn text(comparison: &Comparison) -> String {
     text_within(comparison, None)
 }
 
-/// Formats a comparison. Sentences are wrapped so that they fit a terminal with so many columns.
+/// Formats a comparison. Sentences are wrapped so that they fit a terminal with `columns` columns.
 #[must_use]
 pub fn text_within(comparison: &Comparison, columns: Option<usize>) -> String {
     let mut out = String::new();

@@ -276,7 +276,7 @@ fn jobs_of_one_name_count_together() {
     assert_eq!(without.value(CompareMetric::parse("p99").unwrap()), None);
 }
 
-/// No finding is no reason to trust a run in which nothing was looked for.
+/// A run without findings is not trusted if findings were switched off.
 #[test]
 fn findings_that_were_switched_off_are_mentioned() {
     let off = "\"fiord\":{\"schema\":1,\"findings_off\":1},";

@@ -98,7 +98,7 @@ fn critical_values_of_published_tables() {
     for (n, m, critical) in CRITICAL {
         let p = |u: usize| {
             let a: Vec<f64> = (0..n).map(|i| i as f64 * 2.0).collect();
-            // Each value of b lies above so many values of a that U is as wanted.
+            // The number of values of a below each value of b is chosen so that U is as wanted.
             let mut left = u;
             let mut place = |i: usize| {
                 let over = left.min(n);

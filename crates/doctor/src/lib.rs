@@ -113,8 +113,8 @@ pub fn of_hosts(report: &HostsReport) -> CollectedFindings {
     findings.without(|id, _| ignored.contains(&id))
 }
 
-/// Withdraws findings of single hosts that the results of the other hosts disprove: several hosts on one machine are no
-/// other programs to each other. Call it before [`of_hosts`].
+/// Withdraws findings of single hosts that the results of the other hosts disprove: several hosts on one machine do not
+/// count as other programs to each other. Call it before [`of_hosts`].
 pub fn settle_hosts(report: &mut HostsReport) {
     noisy_neighbour::without_mates(report);
 }

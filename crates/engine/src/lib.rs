@@ -354,7 +354,7 @@ pub struct Attachment {
     pub read_only: bool,
 }
 
-/// Failure that ends the job. A single I/O that fails is no `EngineError` but an [`Outcome`].
+/// Failure that ends the job. A single I/O that fails is an [`Outcome`], not an `EngineError`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}{}", error::after(.help.as_deref()))]
 pub struct EngineError {
@@ -570,7 +570,7 @@ pub trait Engine {
     ///
     /// # Errors
     ///
-    /// The job cannot go on. A single op that the kernel refuses is no error: it completes with an
+    /// The job cannot go on. If the kernel refuses a single op, the call succeeds, and the op completes with an
     /// errno.
     fn flush(&mut self) -> Result<u32, EngineError>;
     /// Appends completions to `done`, which has room for all slots.
@@ -583,7 +583,7 @@ pub trait Engine {
     ///
     /// # Errors
     ///
-    /// The job cannot go on. A single I/O that fails is no error.
+    /// The job cannot go on. If a single I/O fails, the call succeeds.
     fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError>;
     /// Ends the use of the engine: waits until the kernel and the device are done with all buffers.
     /// The slots of ops in flight are lost. An engine that is dropped does the same.

@@ -94,7 +94,7 @@ pub struct Libaio {
     /// Control blocks that are queued and not submitted, in order, from `sent` on.
     unsent: Vec<*mut Iocb>,
     sent: usize,
-    /// Most ops that one `io_submit(2)` submits.
+    /// Maximum number of ops that one `io_submit(2)` submits.
     batch: usize,
     /// Number of ops that are submitted and not reaped.
     in_flight: u32,
@@ -106,7 +106,7 @@ pub struct Libaio {
     ring_known: bool,
 }
 
-/// Most buffered I/Os in one `io_submit(2)`.
+/// Maximum number of buffered I/Os in one `io_submit(2)`.
 ///
 /// The kernel carries out buffered I/Os one after another inside the call. With more than two of
 /// them it plugs its queue (`AIO_PLUG_THRESHOLD` of `fs/aio.c`). Each read that misses the page
@@ -392,7 +392,7 @@ impl Engine for Libaio {
     }
 
     fn close(&mut self) -> Result<(), EngineError> {
-        // The ring is mapped no longer. 0 is no context, so the kernel refuses ops that are queued now.
+        // The ring is not mapped any longer. 0 is not a context, so the kernel refuses ops that are queued now.
         self.ring_known = false;
         self.in_flight = 0;
         match std::mem::take(&mut self.context) {

@@ -33,7 +33,7 @@ pub struct PosixAio {
     sent: usize,
     /// Slots of the requests that the C library has, oldest first.
     in_flight: Vec<Slot>,
-    /// Their control blocks, for `aio_suspend(3)`.
+    /// Control blocks of the requests in flight, for `aio_suspend(3)`.
     waited: Vec<*const libc::aiocb>,
     /// Requests that the C library refused. They were never in flight.
     refused: Vec<(Slot, Outcome)>,
@@ -218,7 +218,7 @@ impl Engine for PosixAio {
         let end = want.timeout.map(|ns| self.clock.now().saturating_add(ns));
         let min = want.min.min(want.max);
         let mut taken = self.take_refused(want.max, done);
-        // Without a wait there is no other look. With one, requests that were submitted just now have hardly ended, and
+        // Without a wait the job looks only once. With one, requests that were submitted just now have hardly ended, and
         // each question takes the lock that the threads need; the wait asks for all of them anyway.
         if min <= taken || known > 0 {
             taken += self.take(want.max - taken, min <= taken, done);

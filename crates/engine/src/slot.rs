@@ -67,7 +67,7 @@ use crate::{EngineError, Outcome, Slot};
 
 /// A slot without an op in flight: the right to use its buffer and to queue an op on it.
 ///
-/// It can be moved, and neither cloned nor made. [`Engine::take_slots`](crate::Engine::take_slots)
+/// A free slot can be moved, and neither cloned nor made. [`Engine::take_slots`](crate::Engine::take_slots)
 /// hands it out. Dropping it leaks the slot.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "a slot that is dropped is never used again"]

@@ -9,7 +9,7 @@ use crate::error::FailureCause;
 /// How a send or a receive ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Moved {
-    /// So many bytes, at least 1.
+    /// Number of bytes that were moved, at least 1.
     Bytes(usize),
     /// The server has closed its end.
     End,

@@ -61,7 +61,7 @@ mod tests {
         // SAFETY: `data` has room for four bytes.
         assert_eq!(unsafe { call4(libc::SYS_pread64, [fd, at, 4, 0]) }, 4);
         assert_eq!(&data, b"\x7fELF");
-        // SAFETY: `data` has room for four bytes, and -1 is no descriptor.
+        // SAFETY: `data` has room for four bytes, and -1 is not a descriptor.
         let ret = unsafe { call4(libc::SYS_pread64, [-1isize as usize, at, 4, 0]) };
         assert_eq!(ret, Errno::EBADF.as_result());
         // SAFETY: maps memory at an address that the kernel chooses, then unmaps it.

@@ -99,7 +99,7 @@ impl TlsClient {
 /// Why a connection cannot begin TLS.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TlsStartError {
-    #[error("`{0}` is no name that a certificate can have")]
+    #[error("`{0}` is not a name that a certificate can have")]
     NotAName(String),
     #[error(transparent)]
     Refused(rustls::Error),

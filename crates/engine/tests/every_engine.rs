@@ -248,7 +248,7 @@ fn in_memory<E: Engine>(mut engine: E) {
     assert_eq!(one(&mut engine, free, &op(OpKind::Read, 3)), Outcome::err(Errno::EBADF));
 }
 
-/// A file of so many blocks in the memory of an engine.
+/// A file of `blocks` blocks in the memory of an engine.
 fn memory(blocks: u64) -> Attachment {
     Attachment {
         fd: None,

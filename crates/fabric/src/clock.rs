@@ -19,13 +19,13 @@
 //!
 //! NTP keeps the exchange with the smallest δ. A [`ClockComparison`] intersects the intervals of all [`ROUNDS`] exchanges,
 //! which is at least as narrow: the fastest probe and the fastest answer may belong to different exchanges. An older
-//! interval first grows by [`MOST_DRIFT`] for the time since then. If two intervals do not overlap, a clock was set or the
+//! interval first grows by [`MAX_DRIFT`] for the time since then. If two intervals do not overlap, a clock was set or the
 //! host does not tell the truth, and the result covers both.
 //!
 //! The comparison before the run and the one after it give a [`HostClock`], which assumes that the offset changes linearly
 //! between them. Under this assumption, the error between the comparisons is at most the larger of the two errors. If the
-//! offset changed by more than [`MOST_DRIFT`] explains, the clock was stopped or set meanwhile (a virtual machine was
-//! paused), and the error includes the whole change. Without a second comparison, the error grows by [`MOST_DRIFT`].
+//! offset changed by more than [`MAX_DRIFT`] explains, the clock was stopped or set meanwhile (a virtual machine was
+//! paused), and the error includes the whole change. Without a second comparison, the error grows by [`MAX_DRIFT`].
 
 use fiord_types::Nanos;
 
@@ -34,9 +34,9 @@ use crate::outcome::ClockError;
 /// Number of probes in a comparison.
 pub const ROUNDS: u32 = 32;
 
-/// By how many parts per million the frequencies of two clocks differ at most: two quartz oscillators with a tolerance of
-/// 50 ppm each.
-pub const MOST_DRIFT: u64 = 100;
+/// Maximum difference between the frequencies of two clocks, in parts per million: two quartz oscillators with a
+/// tolerance of 50 ppm each.
+pub const MAX_DRIFT: u64 = 100;
 
 /// The times of a probe and its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,7 +140,7 @@ impl ClockComparison {
 /// How much two clocks drift apart at most.
 fn drift(time: Nanos) -> Nanos {
     // Rounded up, so that a bound stays a bound.
-    Nanos((u128::from(time.0) * u128::from(MOST_DRIFT)).div_ceil(1_000_000) as u64)
+    Nanos((u128::from(time.0) * u128::from(MAX_DRIFT)).div_ceil(1_000_000) as u64)
 }
 
 /// The nearest time that there is.

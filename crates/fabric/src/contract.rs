@@ -80,12 +80,12 @@ pub struct Arrival {
 /// What a peer did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Happening {
-    /// It connected. Only fabrics that listen for connections report this; it is the first arrival of the peer.
+    /// The peer connected. Only fabrics that listen for connections report this; it is the first arrival of the peer.
     Joined {
         /// Where the peer is and, if it has a key, who it is, for messages: `10.0.0.7:41234 (key of build-server)`.
         peer: String,
     },
-    /// It sent a message.
+    /// The peer sent a message.
     Message(Vec<u8>),
     /// The connection ended. Nothing else arrives from this peer.
     Lost(Loss),

@@ -19,7 +19,7 @@ use crate::message::{decode, encode};
 /// The first message of a rank.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoiningRank {
-    /// Its number, from 1.
+    /// Number of the rank, from 1.
     pub rank: HostIndex,
     /// How many ranks the job has.
     pub ranks: NonZeroU32,

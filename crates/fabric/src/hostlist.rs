@@ -19,7 +19,7 @@ use std::net::Ipv6Addr;
 
 use thiserror::Error;
 
-/// The most hosts that a list may have.
+/// Maximum number of hosts that a list may have.
 pub const MAX_HOSTS: usize = 100_000;
 
 /// The longest name of a host in bytes, as in the domain name system.

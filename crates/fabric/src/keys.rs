@@ -67,7 +67,7 @@ impl FromStr for Fingerprint {
 /// The key of another host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustedKey {
-    /// Its fingerprint.
+    /// Fingerprint of the key.
     pub fingerprint: Fingerprint,
     /// What the user calls its owner, for messages.
     pub name: String,
@@ -89,7 +89,7 @@ pub enum KeysError {
     Exposed {
         /// The file of the private key.
         path: PathBuf,
-        /// Its permissions.
+        /// Permissions of the file.
         mode: u32,
     },
     /// Other users can replace the private key or the list of trusted keys, and so decide whom this host trusts.
@@ -102,7 +102,7 @@ pub enum KeysError {
         path: PathBuf,
         /// Whether it is the directory.
         is_directory: bool,
-        /// Its permissions.
+        /// Permissions of the file or the directory.
         mode: u32,
     },
     /// The private key is not one that `fiord keys create` made.

@@ -295,7 +295,7 @@ pub struct Ended {
 /// Why a message cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum MessageError {
-    /// It is shorter than its own head says.
+    /// The message is shorter than its own head says.
     #[error("the message has {length} bytes, too few for its content")]
     Short {
         /// How many it has.
@@ -331,7 +331,7 @@ pub fn encode(message: &impl Serialize, attached: &[u8]) -> Vec<u8> {
 /// Reads a message, and the bytes that belong to it.
 ///
 /// # Errors
-/// The bytes are no such message.
+/// The bytes are not a message of this kind.
 pub fn decode<M: DeserializeOwned>(bytes: &[u8]) -> Result<(M, &[u8]), MessageError> {
     let short = || MessageError::Short { length: Bytes(bytes.len() as u64) };
     let (head, rest) = bytes.split_first_chunk::<4>().ok_or_else(short)?;

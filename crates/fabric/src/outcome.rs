@@ -22,13 +22,13 @@ pub struct HostsOutcome {
 /// What one host sent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HostOutcome {
-    /// Its name as the user wrote it.
+    /// Name of the host as the user wrote it.
     pub name: String,
     /// The TCP port of its agent. `None` if it was reached in another way.
     pub port: Option<u16>,
     /// What the host is. `None` if it was never reached.
     pub facts: Option<HostFacts>,
-    /// Its jobs. `None` if it never came so far.
+    /// Jobs of the host. `None` if it never came so far.
     pub checked: Option<HostJobs>,
     /// How its clock relates to the coordinator's. `None` if they were not compared.
     pub clock: Option<ClockError>,
@@ -36,7 +36,7 @@ pub struct HostOutcome {
     pub data: Vec<JobData>,
     /// What its jobs had done when it last said so. `None` if it never did.
     pub seen: Option<Totals>,
-    /// Its own report. `None` if it was lost before.
+    /// Report of the host. `None` if it was lost before.
     pub report: Option<Report>,
     /// How its run ended. `None` if it was lost before.
     pub ended: Option<Ended>,

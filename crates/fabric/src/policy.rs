@@ -67,7 +67,7 @@ pub struct Wish {
 pub enum WishKind {
     /// Does I/O on a file, a directory or a device. Relative paths begin at the agent's working directory.
     Target {
-        /// Its path on this host.
+        /// Path of the target on this host.
         path: PathBuf,
         /// The job writes, trims, creates, removes or resets it.
         writes: bool,
@@ -135,7 +135,7 @@ impl HostPolicy {
         HostPolicy { directories, ..HostPolicy::empty(None) }
     }
 
-    /// The rules of a policy file. `file` is its name for messages. `docs/hosts.md` describes the format.
+    /// The rules of a policy file. `file` is its name for messages. `docs/hosts-reference.md` describes the format.
     ///
     /// # Errors
     /// A line is not a rule.

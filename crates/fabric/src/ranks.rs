@@ -71,7 +71,7 @@ pub enum RankError {
     NoNumber {
         /// The variable.
         variable: &'static str,
-        /// Its value.
+        /// Value of the variable.
         text: String,
     },
     /// One of two variables is missing.

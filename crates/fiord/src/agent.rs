@@ -15,7 +15,7 @@ use crate::findings;
 use crate::full_screen::named_jobs;
 use crate::sink::complain;
 
-/// Whether the arguments start an agent. `--stdio` is no option of jobs, so a job file named `agent` stays usable.
+/// Whether the arguments start an agent. Jobs have no option `--stdio`, so a job file named `agent` stays usable.
 pub(crate) fn is_meant(args: &[String]) -> bool {
     matches!(args, [first, second] if first == "agent" && second == "--stdio")
 }

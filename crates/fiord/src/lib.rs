@@ -1,7 +1,7 @@
 //! The `fiord` command: the command line, exit statuses and printing. [`fiord_app`] does the work.
 //!
-//! It is a library, so that the command `fiord-mpi`, whose package needs an MPI library, is the same program with another
-//! transport ([`ranks`]).
+//! The program is a library, so that the command `fiord-mpi`, whose package needs an MPI library, is the same program
+//! with another transport ([`ranks`]).
 //!
 //! | question | module |
 //! |---|---|

@@ -15,7 +15,7 @@ pub(crate) struct PageFile(Sink);
 /// Why there is no file for a page.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoPageFile {
-    /// It cannot be opened.
+    /// The file cannot be opened.
     #[error(transparent)]
     Open(#[from] OutputFile),
     /// The other results have the same file.

@@ -197,7 +197,7 @@ pub(crate) fn refuse(errors: &[Diagnostic]) -> Exit {
     Exit::Failure
 }
 
-/// Number of columns of the terminal that is standard output, at least 40; `None` if it is no terminal.
+/// Number of columns of the terminal that is standard output, at least 40; `None` if it is not a terminal.
 pub(crate) fn terminal_columns() -> Option<usize> {
     let out = io::stdout();
     terminal::is_terminal(&out).then(|| terminal::width(&out).unwrap_or(80).max(40))

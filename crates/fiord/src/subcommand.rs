@@ -1,7 +1,7 @@
 //! Subcommands, which fio does not have.
 //!
 //! To add a subcommand, add a variant to `definition::SubcommandArgs`, whose comment is the description of one line, and an arm in
-//! `dispatch`.
+//! `dispatch`. `docs/dev/subcommand.md` lists all steps.
 //!
 //! The first argument is a subcommand only if it is exactly the name of one and no file has that
 //! name: `fiord options` runs the job file `options` if it exists.

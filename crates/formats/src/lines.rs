@@ -4,18 +4,18 @@ use std::io::{self, BufRead};
 
 use memchr::memchr;
 
-/// Longest line in bytes.
-pub(crate) const LONGEST: usize = 64 * 1024;
+/// Maximum length of a line in bytes.
+pub(crate) const MAX_LINE: usize = 64 * 1024;
 
 /// One line of a text.
 pub(crate) enum TextLine<'a> {
     /// The line without its line feed.
     Whole(&'a [u8]),
-    /// The first bytes of a line that is longer than [`LONGEST`].
+    /// The first bytes of a line that is longer than [`MAX_LINE`].
     TooLong(&'a [u8]),
 }
 
-/// Reads lines. Memory is bounded by the source's buffer and [`LONGEST`].
+/// Reads lines. Memory is bounded by the source's buffer and [`MAX_LINE`].
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
     source: R,
@@ -51,9 +51,9 @@ impl<R: BufRead> Lines<R> {
         }
         self.number += 1;
         match memchr(b'\n', buffer) {
-            Some(end) if end > LONGEST => {
+            Some(end) if end > MAX_LINE => {
                 self.used = end + 1;
-                Ok(Some(TextLine::TooLong(&self.source.fill_buf()?[..LONGEST])))
+                Ok(Some(TextLine::TooLong(&self.source.fill_buf()?[..MAX_LINE])))
             }
             Some(end) => {
                 self.used = end + 1;
@@ -75,7 +75,7 @@ impl<R: BufRead> Lines<R> {
             let end = memchr(b'\n', buffer);
             let part = &buffer[..end.unwrap_or(buffer.len())];
             // What does not fit is dropped: the caller needs only the start of such a line.
-            let room = (LONGEST + 1).saturating_sub(self.spill.len());
+            let room = (MAX_LINE + 1).saturating_sub(self.spill.len());
             self.spill.extend_from_slice(&part[..part.len().min(room)]);
             let (used, last) = (part.len() + usize::from(end.is_some()), buffer.is_empty());
             self.source.consume(used);
@@ -83,7 +83,7 @@ impl<R: BufRead> Lines<R> {
                 break;
             }
         }
-        if self.spill.len() > LONGEST {
+        if self.spill.len() > MAX_LINE {
             return Ok(Some(TextLine::TooLong(&self.spill)));
         }
         Ok(Some(TextLine::Whole(&self.spill)))
@@ -123,7 +123,7 @@ mod tests {
     fn a_line_without_end_needs_bounded_memory() {
         let mut lines = Lines::new(BufReader::new(io::repeat(b'a').take(1 << 20)));
         assert!(matches!(lines.next().unwrap(), Some(TextLine::TooLong(_))));
-        assert!(lines.spill.capacity() <= 4 * LONGEST);
+        assert!(lines.spill.capacity() <= 4 * MAX_LINE);
         assert!(lines.next().unwrap().is_none());
     }
 }

@@ -88,11 +88,11 @@ pub enum Difference {
         line: usize,
         /// The line in the output.
         ours: String,
-        /// Its shape: numbers and units are masked.
+        /// Shape of `ours`: numbers and units are masked.
         ours_shape: String,
         /// The line in the reference.
         reference: String,
-        /// Its shape.
+        /// Shape of `reference`.
         reference_shape: String,
     },
     /// The text lacks a line.

@@ -27,7 +27,7 @@ pub(crate) fn elements(results: &[NamedResult]) -> (Vec<String>, bool) {
     (elements, true)
 }
 
-/// So many jobs do not keep all their detail.
+/// A page with more jobs than this does not keep all their detail.
 const MANY: usize = 200;
 
 fn jobs(content: &PageResult) -> usize {
@@ -45,7 +45,7 @@ fn jobs(content: &PageResult) -> usize {
 enum Detail {
     /// All of it, with the buckets of all histograms.
     Everything,
-    /// No buckets, and at most so many windows of time.
+    /// No buckets, and at most this number of windows of time.
     Windows(usize),
     /// No buckets and no windows.
     Totals,
@@ -96,7 +96,7 @@ fn reduced(report: &Report, detail: Detail) -> Report {
     report
 }
 
-/// Merges windows until there are at most so many.
+/// Merges windows until there are at most `most` of them.
 fn widen(job: &mut JobReport, most: usize) {
     let mut window = job.samples.window();
     while job.samples.spans().len() > most && window > Nanos::ZERO {

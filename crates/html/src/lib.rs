@@ -19,7 +19,7 @@
 //! The content security policy has the hashes of the style sheet and the scripts. They are computed from the files, so a
 //! change of `page.css` or `page.js` needs no other change; the files of `assets/uplot` stay as they are.
 //!
-//! CONTRIBUTING.md explains how to add a chart.
+//! `docs/dev/chart.md` explains how to add a chart.
 //!
 //! ```
 //! use fiord_html::page;

@@ -59,7 +59,7 @@ pub struct CompletedCommand {
     pub takes_job: bool,
     /// Words that may follow it, such as its own subcommands.
     pub words: Vec<String>,
-    /// Its options.
+    /// Options of the subcommand.
     pub options: Vec<CompletedOption>,
 }
 

@@ -206,7 +206,7 @@ mod tests {
         of_user.variables.push(("host".into(), "mine".into()));
         assert_eq!(expand("${host} $host", true, &Third(of_user)), "mine n-02");
         assert!(unset("${host}${rank}${ranks}", &third).is_empty());
-        // A name is no arithmetic.
+        // The expansion of `$host` can be a name, on which arithmetic is not possible.
         assert_eq!(expanded("$host"), "n-02");
         let kept = |text: &str| text_for_hosts(text, true, &third);
         assert_eq!(kept("/$host/${NONE}x").as_deref(), Some("/$host/x"));

@@ -42,7 +42,7 @@ pub trait Loader {
     /// variable with the name of the reference.
     ///
     /// # Errors
-    /// The file cannot be read, or is no text.
+    /// The file cannot be read, or is not UTF-8 text.
     fn secret_file(&self, path: &str) -> io::Result<String> {
         self.variable(&format!("@file:{path}")).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
@@ -102,7 +102,7 @@ impl Loader for MachineLoader {
     }
     fn secret_file(&self, path: &str) -> io::Result<String> {
         let bytes = limited(std::fs::File::open(path)?)?;
-        String::from_utf8(bytes).map_err(|_| io::Error::other("it is no text"))
+        String::from_utf8(bytes).map_err(|_| io::Error::other("the file is not UTF-8 text"))
     }
     fn page_size(&self) -> u64 {
         // The auxiliary vector holds the page size. Its entries have two words; key 6 is AT_PAGESZ.

@@ -1,7 +1,7 @@
 //! Secrets in jobs: where their values come from, and how they are kept out of everything that fiord prints or stores.
 //!
 //! An option whose value is a secret says so in its declaration. Its value may be a reference, `env:NAME` or `@file:PATH`,
-//! which is no secret itself. Passwords in addresses (`//user:password@host`) are found in the values of all options.
+//! which itself is not secret. Passwords in addresses (`//user:password@host`) are found in the values of all options.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -11,8 +11,8 @@ use crate::model::LiveDevice;
 /// Time between two readings of temperatures. Reading one sends a command to an NVMe drive.
 const TEMPERATURE_INTERVAL: Nanos = Nanos::from_secs(10);
 
-/// How many intervals of a device are kept.
-const MOST_TICKS: usize = 512;
+/// Maximum number of intervals of a device that are kept.
+const MAX_TICKS: usize = 512;
 
 /// A device and its counters at the last sample.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl ProbedDisk {
             return;
         }
         let shown = &mut self.shown;
-        if shown.queue.len() >= MOST_TICKS {
+        if shown.queue.len() >= MAX_TICKS {
             shown.queue.remove(0);
         }
         // Little's law: the mean number of I/Os is the sum of their times per time.

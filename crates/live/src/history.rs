@@ -18,8 +18,8 @@ pub const LEVELS: usize = 6;
 
 const SHARES: [f64; LEVELS - 2] = [0.001, 0.01, 0.1, 0.4];
 
-/// How many intervals all jobs together keep, which bounds the memory (some 15 MB).
-const MOST_TICKS: usize = 200_000;
+/// Maximum number of intervals that all jobs together keep, which bounds the memory (some 15 MB).
+const MAX_TICKS: usize = 200_000;
 
 /// What happened in one interval.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -163,7 +163,7 @@ impl ReplayWindow {
     }
 }
 
-/// The level of a band with so many of all I/Os.
+/// The level of a band with `count` of `total` I/Os.
 fn level(count: u64, total: u64) -> u8 {
     if count == 0 {
         return 0;
@@ -193,7 +193,7 @@ impl LiveHistory {
     /// An empty history of one of `parts` jobs or hosts.
     #[must_use]
     pub fn one_of(parts: usize) -> Self {
-        let most = (MOST_TICKS / parts.max(1)).clamp(32, 512);
+        let most = (MAX_TICKS / parts.max(1)).clamp(32, 512);
         LiveHistory { most, ..LiveHistory::default() }
     }
 

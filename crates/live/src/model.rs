@@ -66,11 +66,11 @@ impl From<&Finding> for LiveFinding {
 /// A job.
 #[derive(Debug, Clone)]
 pub struct LiveJob {
-    /// Its name.
+    /// Name of the job.
     pub name: String,
     /// What it does, in one line.
     pub about: String,
-    /// Its present activity.
+    /// Present activity of the job.
     pub phase: JobPhase,
     /// Bytes and I/Os so far.
     pub totals: Totals,
@@ -80,7 +80,7 @@ pub struct LiveJob {
     pub eta: Option<Nanos>,
     /// How far its replay is behind the trace.
     pub behind: Option<Nanos>,
-    /// Its last intervals.
+    /// Last intervals of the job.
     pub history: LiveHistory,
     /// Why it failed.
     pub failure: Option<String>,
@@ -117,21 +117,21 @@ impl LiveJob {
 /// A host of the run. A run on this machine has one without a name.
 #[derive(Debug, Clone)]
 pub struct LiveHost {
-    /// Its name.
+    /// Name of the host.
     pub name: String,
-    /// Its present activity, in a word or two.
+    /// Present activity of the host, in a word or two.
     pub state: String,
-    /// Its jobs.
+    /// Jobs of the host.
     pub jobs: Vec<LiveJob>,
     /// Share of its work that is done, 0 to 1; `None` if unknown.
     pub done: Option<f64>,
     /// Estimated time left; `None` if unknown.
     pub eta: Option<Nanos>,
-    /// Its last intervals.
+    /// Last intervals of the host.
     pub history: LiveHistory,
-    /// It takes part: it has neither ended nor failed.
+    /// The host takes part: it has neither ended nor failed.
     pub active: bool,
-    /// It reported in the current round of the whole run.
+    /// The host reported in the current round of the whole run.
     reported: bool,
 }
 
@@ -157,7 +157,7 @@ pub struct LiveModel {
     pub title: String,
     /// What the run is doing now.
     pub stage: String,
-    /// Its hosts; one for a run on this machine.
+    /// Hosts of the run; one for a run on this machine.
     pub hosts: Vec<LiveHost>,
     /// The last intervals of all hosts together.
     pub total: LiveHistory,

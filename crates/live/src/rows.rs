@@ -78,11 +78,11 @@ pub struct ListRow<'a> {
     pub name: &'a str,
     /// The present activity.
     pub state: &'a str,
-    /// It has failed, or its replay is late.
+    /// The job or host has failed, or its replay is late.
     pub alarm: bool,
-    /// Its last intervals.
+    /// Last intervals of the job or host.
     pub history: &'a LiveHistory,
-    /// It still runs, so that its last interval is the present.
+    /// The job or host still runs, so that its last interval is the present.
     pub runs: bool,
     /// Share that is done.
     pub done: Option<f64>,

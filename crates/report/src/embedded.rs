@@ -23,15 +23,15 @@ const OPEN: &str = "<script type=\"application/x-fiord-result\" data-name=\"";
 const ENCODING: &str = "\" data-encoding=\"zlib+base64\">";
 /// How the element ends.
 const CLOSE: &str = "</script>";
-/// The longest result that is read, bytes of JSON: a damaged or hostile page must not fill the memory.
-const LONGEST: u64 = 2 << 30;
+/// Maximum length of a result that is read, bytes of JSON: a damaged or hostile page must not fill the memory.
+const MAX_RESULT: u64 = 2 << 30;
 
 /// A result that was found in a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmbeddedResult {
-    /// Its name: the file that the user named, or the name of the run.
+    /// Name of the result: the file that the user named, or the name of the run.
     pub name: String,
-    /// Its JSON: a report, or the results of a sweep or a suite.
+    /// JSON of the result: a report, or the results of a sweep or a suite.
     pub json: String,
 }
 
@@ -95,7 +95,7 @@ pub fn embedded(page: &str) -> Result<Vec<EmbeddedResult>, EmbeddedError> {
         let (name, data) = element.split_once(ENCODING).ok_or(EmbeddedError::Truncated)?;
         let compressed = STANDARD.decode(data.trim())?;
         let mut json = String::new();
-        ZlibDecoder::new(&compressed[..]).take(LONGEST).read_to_string(&mut json)?;
+        ZlibDecoder::new(&compressed[..]).take(MAX_RESULT).read_to_string(&mut json)?;
         let name = name.replace("&quot;", "\"").replace("&gt;", ">").replace("&lt;", "<");
         results.push(EmbeddedResult { name: name.replace("&amp;", "&"), json });
     }

@@ -91,7 +91,7 @@ impl BitOr for Events {
 /// How long an I/O must wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Delay {
-    /// It need not wait.
+    /// The I/O need not wait.
     None,
     /// Until this time, ns of the engine's clock.
     Until(u64),
@@ -123,15 +123,15 @@ pub(crate) enum Admission {
 /// An op that was issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct IssuedIo {
-    /// Its number in the order of issue, from 0. Flushes and extra I/Os have numbers, too.
+    /// Number of the op in the order of issue, from 0. Flushes and extra I/Os have numbers, too.
     pub seq: u64,
     /// A hook asked for it ([`Hook::extra`]).
     pub extra: bool,
-    /// It is a flush, not an I/O.
+    /// The op is a flush, not an I/O.
     pub flush: bool,
-    /// Its slot.
+    /// Slot of the op.
     pub slot: Slot,
-    /// Its direction; that of a flush is [`Dir::Write`].
+    /// Direction of the op; a flush has [`Dir::Write`].
     pub dir: Dir,
     /// The whole op, even after a short transfer: file, offset, length and attributes.
     pub op: Op,
@@ -149,7 +149,7 @@ pub(crate) struct Completed {
     pub times: Times,
     /// When it completed, ns. It was issued at `end - times.clat`.
     pub end: u64,
-    /// Its result. After a short transfer this is the result of the last part.
+    /// Result of the op. After a short transfer this is the result of the last part.
     pub outcome: Outcome,
     /// All of it was done. Without this, an outcome of 0 bytes is the end of the file.
     pub succeeded: bool,

@@ -28,8 +28,8 @@ pub fn update(state: u32, bytes: &[u8]) -> u32 {
     CRC32C.update(state.into(), bytes) as u32
 }
 
-/// Most rounds of the four streams until they are brought together.
-const MOST_ROUNDS: usize = 256;
+/// Maximum number of rounds of the four streams until they are brought together.
+const MAX_ROUNDS: usize = 256;
 
 /// Words that follow from the first one, modulo 2^64: each word is the one eight words before it, times a factor.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ pub struct WordSequence {
     /// The first eight words if the first word is 1.
     words: [u64; 8],
     /// The first powers of the factor.
-    powers: [u64; MOST_ROUNDS + 1],
+    powers: [u64; MAX_ROUNDS + 1],
 }
 
 impl WordSequence {
@@ -45,7 +45,7 @@ impl WordSequence {
     /// before it, times `factor`.
     #[must_use]
     pub const fn new(words: [u64; 8], factor: u64) -> Self {
-        let mut powers = [1u64; MOST_ROUNDS + 1];
+        let mut powers = [1u64; MAX_ROUNDS + 1];
         let mut i = 1;
         while i < powers.len() {
             powers[i] = powers[i - 1].wrapping_mul(factor);
@@ -91,7 +91,7 @@ mod x86 {
     use std::arch::x86_64::*;
     use std::sync::LazyLock;
 
-    use super::{MOST_ROUNDS, WordSequence};
+    use super::{MAX_ROUNDS, WordSequence};
 
     /// The polynomial of CRC-32C. As in every number here, the highest power of x is in the lowest bit.
     const POLYNOMIAL: u32 = 0x82f6_3b78;
@@ -146,10 +146,10 @@ mod x86 {
         times_x(1 << 31, exponent)
     }
 
-    /// Factors that move a CRC past so many chunks. The product of two polynomials of 32 bits is that of their reflected
+    /// Factor `n` moves a CRC past `n` chunks. The product of two polynomials of 32 bits is that of their reflected
     /// numbers times x, and an instruction for CRC-32C multiplies it by x^32.
-    const PAST_CHUNKS: [u32; ROUND * MOST_ROUNDS + 1] = {
-        let mut factors = [0; ROUND * MOST_ROUNDS + 1];
+    const PAST_CHUNKS: [u32; ROUND * MAX_ROUNDS + 1] = {
+        let mut factors = [0; ROUND * MAX_ROUNDS + 1];
         let chunk = power(512);
         factors[1] = power(512 - 33);
         let mut i = 2;
@@ -207,7 +207,7 @@ mod x86 {
         let mut state = one_stream(state, head);
         let (mut chunks, tail) = bytes.as_chunks::<64>();
         while chunks.len() >= ROUND {
-            let rounds = (chunks.len() / ROUND).min(MOST_ROUNDS);
+            let rounds = (chunks.len() / ROUND).min(MAX_ROUNDS);
             let (now, later) = chunks.split_at(rounds * ROUND);
             state = four_streams(state, now, rounds);
             chunks = later;
@@ -235,7 +235,7 @@ mod x86 {
             words = _mm512_mullo_epi64(words, step);
         }
         while rest.len() >= ROUND {
-            let rounds = (rest.len() / ROUND).min(MOST_ROUNDS);
+            let rounds = (rest.len() / ROUND).min(MAX_ROUNDS);
             let (now, later) = rest.split_at_mut(rounds * ROUND);
             (state, words) = fill_four_streams((state, words), sequence, now, rounds);
             rest = later;
@@ -439,7 +439,7 @@ mod x86 {
         (_mm_crc32_u64(0, before) ^ crcs[2]) as u32
     }
 
-    /// A number of 64 bits whose CRC is that of `crc` past so many chunks.
+    /// A number of 64 bits whose CRC is that of `crc` past `chunks` chunks.
     #[inline]
     #[target_feature(enable = "pclmulqdq,sse2")]
     fn past_chunks(crc: u64, chunks: usize) -> __m128i {

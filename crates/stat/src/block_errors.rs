@@ -52,8 +52,8 @@ pub struct BlockErrors {
 }
 
 impl BlockErrors {
-    /// Blocks with these states, in the order of [`BlockState::ALL`]. `failed`: numbers of trims, and how many blocks
-    /// failed after so many.
+    /// Blocks with these states, in the order of [`BlockState::ALL`]. `failed`: pairs of a number of trims and the
+    /// number of blocks that failed after it.
     #[must_use]
     pub fn with(states: [u64; 5], failed: &[(u32, u64)]) -> Self {
         BlockErrors { states, lifetimes: failed.iter().copied().collect() }
@@ -86,12 +86,12 @@ impl BlockErrors {
         self.states[state as usize]
     }
 
-    /// Numbers of trims before the first error, and how many blocks failed after so many.
+    /// Pairs of the number of trims before the first error and the number of blocks that failed after it.
     pub fn lifetimes(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         self.lifetimes.iter().map(|(trims, blocks)| (*trims, *blocks))
     }
 
-    /// For each percentage: the number of trims after which so many per cent of the blocks that failed had failed. Empty
+    /// For each percentage: the number of trims after which this share of the blocks that failed had failed. Empty
     /// if no block failed.
     #[must_use]
     pub fn percentiles(&self, list: &[f64]) -> Vec<(f64, u32)> {

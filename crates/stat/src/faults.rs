@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use fiord_types::Bytes;
 
-/// Number of faults that an entry of the report lists. The others are only counted.
-const MOST_LISTED: usize = 1000;
+/// Maximum number of faults that an entry of the report lists. The others are only counted.
+const MAX_LISTED: usize = 1000;
 
 /// The faults that simulated devices injected into the I/Os of a job.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ impl FaultReport {
                 None => self.counts.push((kind.clone(), *more)),
             }
         }
-        let room = MOST_LISTED.saturating_sub(self.list.len());
+        let room = MAX_LISTED.saturating_sub(self.list.len());
         self.list.extend(other.list.iter().take(room).cloned());
     }
 }

@@ -120,13 +120,13 @@ pub struct JobData {
     /// Faults that its simulated device injected (`sim_faults`); `None` if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub faults: Option<FaultReport>,
-    /// Its connections; `None` if it uses no network.
+    /// Connections of the job; `None` if it uses no network.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkReport>,
     /// What it did to raw flash; `None` if it uses none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flash: Option<FlashCounts>,
-    /// Its requests to servers; `None` if it sends none.
+    /// Requests of the job to servers; `None` if it sends none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<Box<RequestCounts>>,
 }

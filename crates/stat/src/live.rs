@@ -33,7 +33,7 @@ impl Totals {
 
 /// One worker's counters for the monitor thread. They have one writer, need no read-modify-write, and occupy
 /// separate cache lines so that a reader never slows another worker. The worker publishes at the end of a
-/// reaped batch, or every so many I/Os. A reader may see the bytes of an I/O before it sees its count.
+/// reaped batch, or after a fixed number of I/Os. A reader may see the bytes of an I/O before it sees its count.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct Live {

@@ -3,8 +3,8 @@
 use fiord_types::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// Number of connections that an entry of the report lists.
-const MOST_LISTED: usize = 100;
+/// Maximum number of connections that an entry of the report lists.
+const MAX_LISTED: usize = 100;
 
 /// The connections of a job.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ pub struct ConnectionReport {
 /// the kernel does not say.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterfaceReport {
-    /// Its name.
+    /// Name of the interface.
     pub name: String,
     /// A device is behind it, which may be one of a virtual machine.
     #[serde(default)]
@@ -92,7 +92,7 @@ impl NetworkReport {
         let mut report = NetworkReport::default();
         for connection in all {
             report.count += 1;
-            if report.list.len() < MOST_LISTED {
+            if report.list.len() < MAX_LISTED {
                 report.list.push(connection);
             }
         }
@@ -102,7 +102,7 @@ impl NetworkReport {
     /// Adds the connections of another job.
     pub fn merge(&mut self, other: &NetworkReport) {
         self.count = self.count.saturating_add(other.count);
-        let room = MOST_LISTED.saturating_sub(self.list.len());
+        let room = MAX_LISTED.saturating_sub(self.list.len());
         self.list.extend(other.list.iter().take(room).cloned());
     }
 }

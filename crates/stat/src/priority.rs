@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::histogram::Histogram;
 use crate::summary::Summary;
 
-/// Most priorities of one direction. Each has a histogram, so this bounds the memory that a short text can claim.
-pub(crate) const MOST_PRIORITIES: usize = 1024;
+/// Maximum number of priorities of one direction. Each has a histogram, so this bounds the memory that a short text can
+/// claim.
+pub(crate) const MAX_PRIORITIES: usize = 1024;
 
 /// The latencies of one priority in one direction: total latencies if those have percentiles, else completion
 /// latencies.
@@ -60,7 +61,7 @@ pub fn merge(mine: &mut Vec<PriorityRecorder>, theirs: &[PriorityRecorder]) {
     }
 }
 
-/// Reads a list of at most [`MOST_PRIORITIES`] entries.
+/// Reads a list of at most [`MAX_PRIORITIES`] entries.
 pub(crate) fn few_priorities<'de, D: Deserializer<'de>>(
     from: D,
 ) -> Result<Vec<PriorityRecorder>, D::Error> {
@@ -68,12 +69,12 @@ pub(crate) fn few_priorities<'de, D: Deserializer<'de>>(
     impl<'de> Visitor<'de> for Few {
         type Value = Vec<PriorityRecorder>;
         fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            write!(f, "at most {MOST_PRIORITIES} priorities")
+            write!(f, "at most {MAX_PRIORITIES} priorities")
         }
         fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
             let mut few = Vec::new();
             while let Some(entry) = list.next_element()? {
-                if few.len() == MOST_PRIORITIES {
+                if few.len() == MAX_PRIORITIES {
                     return Err(A::Error::invalid_length(few.len() + 1, &self));
                 }
                 few.push(entry);

@@ -15,29 +15,29 @@ use crate::report::NumberStyle;
 pub enum JobPhase {
     /// Set up, not started.
     Waiting,
-    /// Its thread exists.
+    /// The job's thread exists.
     Created,
-    /// Its thread is set up and waits for the start.
+    /// The job's thread is set up and waits for the start.
     Initialized,
-    /// It reads its files before the run (`pre_read`).
+    /// The job reads its files before the run (`pre_read`).
     PreReading,
-    /// It runs but is not measured yet (`ramp_time`).
+    /// The job runs but is not measured yet (`ramp_time`).
     Ramping,
-    /// It runs.
+    /// The job runs.
     Running(RunKind),
-    /// It waits for an fsync.
+    /// The job waits for an fsync.
     Syncing,
-    /// It reads back what it wrote.
+    /// The job reads back what it wrote.
     Verifying,
-    /// It completes its last I/Os and flushes its files.
+    /// The job completes its last I/Os and flushes its files.
     Finishing,
-    /// It has ended but is not reaped yet.
+    /// The job has ended but is not reaped yet.
     Exited,
-    /// It is reaped.
+    /// The job is reaped.
     Reaped,
-    /// It is reaped and had an error.
+    /// The job is reaped and had an error.
     Failed,
-    /// It is reaped and was ended by a signal.
+    /// The job is reaped and was ended by a signal.
     Killed,
 }
 
@@ -241,7 +241,7 @@ pub struct JobHeader {
 /// The kind of job that a header line describes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HeaderKind {
-    /// It does I/O.
+    /// The job does I/O.
     Io {
         /// The value of `rw`.
         rw: String,
@@ -254,7 +254,7 @@ pub enum HeaderKind {
         /// `iodepth`.
         iodepth: u32,
     },
-    /// It runs a program.
+    /// The job runs a program.
     Program {
         /// `program`.
         program: String,
@@ -263,7 +263,7 @@ pub enum HeaderKind {
         /// The files for standard output and standard error. `None`: those of fiord.
         output: Option<(PathBuf, PathBuf)>,
     },
-    /// It burns CPU.
+    /// The job burns CPU.
     Cpu {
         /// The engine.
         engine: String,

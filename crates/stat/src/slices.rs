@@ -8,12 +8,12 @@ use fiord_formats::block::{self, BlockError};
 use fiord_types::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Most limits that one job may have.
-pub const MOST_LIMITS: usize = 8;
+/// Maximum number of limits that one job may have.
+pub const MAX_LIMITS: usize = 8;
 
-/// Longest delay of an I/O behind its schedule in a test that passes: the default of `max-lag-sec` in
+/// Maximum delay of an I/O behind its schedule in a test that passes: the default of `max-lag-sec` in
 /// Aerospike's tool.
-pub const MOST_LAG: Nanos = Nanos::from_secs(10);
+pub const MAX_LAG: Nanos = Nanos::from_secs(10);
 
 /// Counts of one slice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -21,9 +21,9 @@ pub struct Slice {
     /// I/Os that were due in this slice.
     pub ios: u64,
     /// For each limit: how many of these I/Os took longer, counted from the time at which they were due.
-    pub due: [u64; MOST_LIMITS],
+    pub due: [u64; MAX_LIMITS],
     /// For each limit: how many of these I/Os took longer, counted from their start.
-    pub own: [u64; MOST_LIMITS],
+    pub own: [u64; MAX_LIMITS],
     /// Longest delay between the due time of an I/O and its start.
     pub lag: Nanos,
 }
@@ -31,7 +31,7 @@ pub struct Slice {
 impl Slice {
     fn merge(&mut self, other: &Slice) {
         self.ios = self.ios.saturating_add(other.ios);
-        for i in 0..MOST_LIMITS {
+        for i in 0..MAX_LIMITS {
             self.due[i] = self.due[i].saturating_add(other.due[i]);
             self.own[i] = self.own[i].saturating_add(other.own[i]);
         }
@@ -47,7 +47,7 @@ pub struct Slices {
     /// Length of a slice, ns.
     length: u64,
     /// Limits, ns, ascending; unused ones are [`u64::MAX`].
-    bounds: [u64; MOST_LIMITS],
+    bounds: [u64; MAX_LIMITS],
     /// When the first slice began. `from` and `index` are the start and index of the last slice used.
     begin: u64,
     from: u64,
@@ -56,10 +56,10 @@ pub struct Slices {
 }
 
 impl Slices {
-    /// Slices of `length`, with memory for `expected` slices. Uses only the first [`MOST_LIMITS`] bounds.
+    /// Slices of `length`, with memory for `expected` slices. Uses only the first [`MAX_LIMITS`] bounds.
     #[must_use]
     pub fn new(length: Nanos, bounds: &[Nanos], expected: usize) -> Self {
-        let mut all = [u64::MAX; MOST_LIMITS];
+        let mut all = [u64::MAX; MAX_LIMITS];
         all.iter_mut().zip(bounds).for_each(|(place, bound)| *place = bound.0);
         let list = Vec::with_capacity(expected);
         Slices { length: length.0.max(1), bounds: all, list, ..Slices::default() }
@@ -155,8 +155,7 @@ impl TryFrom<Stored> for Slices {
         list.iter_mut()
             .zip(series(&stored.lag_ns)?)
             .for_each(|(slice, lag)| slice.lag = Nanos(lag));
-        for (limit, (due, own)) in stored.due.iter().zip(&stored.own).take(MOST_LIMITS).enumerate()
-        {
+        for (limit, (due, own)) in stored.due.iter().zip(&stored.own).take(MAX_LIMITS).enumerate() {
             list.iter_mut().zip(series(due)?).for_each(|(slice, n)| slice.due[limit] = n);
             list.iter_mut().zip(series(own)?).for_each(|(slice, n)| slice.own[limit] = n);
         }
@@ -226,7 +225,7 @@ pub enum Breached {
     /// thread that waits for one I/O is late with the next, whereas a database uses another thread
     /// for it.
     Due(LatencyLimit, f64),
-    /// I/Os started this long after they were due: longer than [`MOST_LAG`].
+    /// I/Os started this long after they were due: longer than [`MAX_LAG`].
     Lag(Nanos),
 }
 
@@ -308,7 +307,7 @@ impl SliceTable {
                 all.push(Breach { slices, worst, what: Breached::Due(limit, share) });
             }
         }
-        if let Some((slices, worst, lag)) = self.worst(|row| row.lag, |lag| lag > MOST_LAG) {
+        if let Some((slices, worst, lag)) = self.worst(|row| row.lag, |lag| lag > MAX_LAG) {
             all.push(Breach { slices, worst, what: Breached::Lag(lag) });
         }
         all
@@ -331,7 +330,7 @@ impl SliceTable {
 
 fn row(slice: &Slice, limits: usize) -> SliceRow {
     let percent = |n: &u64| 100.0 * *n as f64 / slice.ios.max(1) as f64;
-    let shares = |counts: &[u64; MOST_LIMITS]| counts.iter().take(limits).map(percent).collect();
+    let shares = |counts: &[u64; MAX_LIMITS]| counts.iter().take(limits).map(percent).collect();
     SliceRow { ios: slice.ios, due: shares(&slice.due), own: shares(&slice.own), lag: slice.lag }
 }
 
@@ -376,7 +375,7 @@ mod tests {
     #[test]
     fn jobs_are_added_slice_by_slice() {
         let one = |ios, lag| {
-            let own = [ios; MOST_LIMITS];
+            let own = [ios; MAX_LIMITS];
             Slice { ios, own, lag: Nanos(lag), ..Slice::default() }
         };
         let mut mine = vec![one(1, 5)];
@@ -410,7 +409,7 @@ mod tests {
     #[test]
     fn the_report_names_the_worst_of_several_slices() {
         let slices =
-            [10, 0, 30, 20].map(|n| Slice { ios: 100, own: [n; MOST_LIMITS], ..Slice::default() });
+            [10, 0, 30, 20].map(|n| Slice { ios: 100, own: [n; MAX_LIMITS], ..Slice::default() });
         let table =
             table(&[(MS, 15.0), (MS.saturating_mul(8), 50.0)]).judge(&slices, Ending::Whole);
         let what = Breached::Own(table.limits[0], 30.0);
@@ -425,7 +424,7 @@ mod tests {
         assert_eq!(verdict(&good, Ending::Short), Verdict::Open);
         assert_eq!(verdict(&good, Ending::Failed), Verdict::Failed);
         assert_eq!(verdict(&[], Ending::Whole), Verdict::Open);
-        let lagged = [Slice { lag: MOST_LAG.saturating_add(Nanos(1)), ..good[0] }];
+        let lagged = [Slice { lag: MAX_LAG.saturating_add(Nanos(1)), ..good[0] }];
         assert_eq!(verdict(&lagged, Ending::Whole), Verdict::Failed);
         assert_eq!(verdict(&lagged, Ending::Short), Verdict::Failed);
         let mut cut = table(&[(MS, 5.0)]).judge(&good, Ending::Whole);

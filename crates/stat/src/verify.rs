@@ -56,7 +56,7 @@ pub enum Unverified {
     InFlight,
     /// The write failed, so the contents of its blocks are unknown.
     Failed,
-    /// They were trimmed.
+    /// The bytes were trimmed.
     Trimmed,
     /// A job that only reads has read them, and no job of the run had written them.
     NeverWritten,
@@ -141,7 +141,7 @@ impl Coverage {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultCount {
     extents: u64,
-    /// Their bytes.
+    /// Number of bytes of the extents.
     pub bytes: Bytes,
 }
 
@@ -200,7 +200,7 @@ pub struct VerifyResults {
     counts: BTreeMap<FaultClass, FaultCount>,
     /// The first extents of each class, in the order in which they were found.
     extents: Vec<FileExtent>,
-    /// The most extents of each class in `extents`.
+    /// Maximum number of extents of each class in `extents`.
     shown: usize,
     /// The extent that was added last: the next one may continue it.
     last: Option<FileExtent>,

@@ -4,7 +4,7 @@ use proptest::sample::Index;
 use fiord_types::{Bytes, Dir, Nanos};
 
 use super::*;
-use crate::priority::MOST_PRIORITIES;
+use crate::priority::MAX_PRIORITIES;
 use crate::recorder::{Recorder, Times, axes};
 use crate::report::SteadyState;
 use crate::shares::TimeShares;
@@ -183,8 +183,8 @@ fn a_short_text_cannot_claim_much_memory() {
             vec![entry; n].join(",")
         )
     };
-    assert!(JobData::from_json(&list(MOST_PRIORITIES)).is_ok());
-    assert!(JobData::from_json(&list(MOST_PRIORITIES + 1)).is_err());
+    assert!(JobData::from_json(&list(MAX_PRIORITIES)).is_ok());
+    assert!(JobData::from_json(&list(MAX_PRIORITIES + 1)).is_err());
 }
 
 /// What version 1 wrote about a real job: queue depth 8, two priorities, a rate, slices. Never change the file.

@@ -132,7 +132,7 @@ fn ioctl<T>(
 /// Returns the properties of an open flash (`MEMGETINFO`).
 ///
 /// # Errors
-/// `ENOTTY` if the file is no raw flash.
+/// `ENOTTY` if the file is not raw flash.
 pub fn geometry(file: impl AsFd) -> Result<Geometry> {
     let mut info = MtdInfo::default();
     ioctl("ioctl MEMGETINFO", file, MEMGETINFO, &mut info)?;
@@ -171,7 +171,7 @@ pub fn erase(file: impl AsFd, offset: u64, length: u64) -> Result<()> {
 /// Returns the counts of the flash's error correction (`ECCGETSTATS`).
 ///
 /// # Errors
-/// `ENOTTY` if the file is no raw flash.
+/// `ENOTTY` if the file is not raw flash.
 pub fn ecc(file: impl AsFd) -> Result<EccCounts> {
     let mut stats = EccStats::default();
     ioctl("ioctl ECCGETSTATS", file, ECCGETSTATS, &mut stats)?;

@@ -21,7 +21,7 @@ pub enum Readiness {
 
 /// A descriptor that [`wait`] waits for, and what it found.
 ///
-/// It does not keep the descriptor open. A wait for a closed descriptor ends at once.
+/// The entry does not keep the descriptor open. A wait for a closed descriptor ends at once.
 #[derive(Debug, Clone, Copy)]
 #[repr(transparent)]
 pub struct PollEntry(libc::pollfd);
@@ -97,8 +97,8 @@ pub fn wait_for(fd: impl AsFd, readiness: Readiness, at_most: Option<Duration>) 
 #[derive(Debug)]
 pub struct ReadableSet(OwnedFd);
 
-/// How many descriptors [`ReadableSet::take`] returns at most.
-const MOST_READABLE: usize = 256;
+/// Maximum number of descriptors that [`ReadableSet::take`] returns.
+const MAX_READABLE: usize = 256;
 
 impl ReadableSet {
     /// Creates an empty set.
@@ -134,10 +134,10 @@ impl ReadableSet {
     /// Appends the numbers of descriptors that are readable, at most 256 of them. Does not wait; the descriptor of the set is
     /// readable as long as there are some.
     pub fn take(&self, numbers: &mut Vec<u64>) {
-        let mut events = [libc::epoll_event { events: 0, u64: 0 }; MOST_READABLE];
+        let mut events = [libc::epoll_event { events: 0, u64: 0 }; MAX_READABLE];
         let (set, list) = (self.0.as_raw_fd(), events.as_mut_ptr());
-        // SAFETY: `events` has room for so many events.
-        let count = unsafe { libc::epoll_wait(set, list, MOST_READABLE as i32, 0) };
+        // SAFETY: `events` has room for `MAX_READABLE` events.
+        let count = unsafe { libc::epoll_wait(set, list, MAX_READABLE as i32, 0) };
         let count = usize::try_from(count).unwrap_or(0);
         numbers.extend(events[..count].iter().map(|event| event.u64));
     }

@@ -174,7 +174,7 @@ fn unblock_signals() -> std::io::Result<()> {
 fn kill_group(child: u32, at_once: bool) {
     let signal = if at_once { libc::SIGKILL } else { libc::SIGTERM };
     if let Ok(group) = i32::try_from(child) {
-        // SAFETY: integers only. It is no error if the group no longer exists.
+        // SAFETY: integers only. The group may no longer exist; the call then has no effect.
         unsafe { libc::kill(-group, signal) };
     }
 }

@@ -43,8 +43,8 @@ impl FullScreen {
     /// Switches a terminal to the screen. `out` receives what is drawn, and keys are read from `keys`.
     ///
     /// # Errors
-    /// Those of `tcgetattr(3)` and `tcsetattr(3)`: `ENOTTY` if `keys` is no terminal. `EBUSY` if the process uses a screen
-    /// already.
+    /// Those of `tcgetattr(3)` and `tcsetattr(3)`: `ENOTTY` if `keys` is not a terminal. `EBUSY` if the process already
+    /// uses a screen.
     pub fn open(out: OwnedFd, keys: OwnedFd) -> Result<FullScreen> {
         // SAFETY: a termios is plain memory that tcgetattr fills.
         let mut modes: libc::termios = unsafe { std::mem::zeroed() };

@@ -7,7 +7,7 @@
 //! kills everything. Only a descendant that kills the supervisor itself can escape; the program is killed
 //! even then (`PR_SET_PDEATHSIG`).
 //!
-//! `fork(2)` is no alternative: the pages of a process with direct I/O in flight must not be shared with
+//! `fork(2)` cannot replace it: the pages of a process with direct I/O in flight must not be shared with
 //! a child. Without code between fork and exec, the standard library uses `posix_spawn(3)`, which shares
 //! none.
 

@@ -51,7 +51,7 @@ fn winsize(columns: u16, rows: u16) -> libc::winsize {
 /// and the terminal.
 ///
 /// # Errors
-/// Those of `openpty(3)`: there are no pseudo-terminals here, or no more of them.
+/// Those of `openpty(3)`: the system has no pseudo-terminals, or none is free.
 pub fn pseudo_terminal(columns: u16, rows: u16) -> Result<(OwnedFd, OwnedFd)> {
     let (mut master, mut terminal) = (-1, -1);
     let size = winsize(columns, rows);

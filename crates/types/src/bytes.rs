@@ -6,14 +6,14 @@ use crate::quantity::quantity;
 
 /// A number of bytes: a size, a length, an offset or an amount of data moved.
 ///
-/// It does not mix with other numbers:
+/// A number of bytes does not mix with other numbers:
 ///
 /// ```compile_fail
 /// use fiord_types::Bytes;
 /// let wrong = Bytes::from_kib(4) + 512;
 /// ```
 ///
-/// Its operators are those of `u64`; `saturating_*` and `checked_*` are for values that may not fit. `Display`
+/// The operators are those of `u64`; `saturating_*` and `checked_*` are for values that may not fit. `Display`
 /// writes the number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]

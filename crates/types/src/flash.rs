@@ -34,7 +34,7 @@ impl FlashCount {
         FlashCount::Uncorrected,
     ];
 
-    /// Its key in reports.
+    /// Key of the count in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -83,7 +83,7 @@ index! {
     /// assert_eq!(names[JobIndex(1)], "load");
     /// ```
     ///
-    /// It is not the position of anything else:
+    /// A job's position is not the position of anything else:
     ///
     /// ```compile_fail
     /// let job: fiord_types::JobIndex = fiord_types::FileIndex(0);

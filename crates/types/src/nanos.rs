@@ -11,7 +11,7 @@ use crate::quantity::quantity;
 /// let wrong = Nanos::from_secs(1) + 500;
 /// ```
 ///
-/// Its operators are those of `u64`; `saturating_*` and `checked_*` are for values that may not fit.
+/// The operators are those of `u64`; `saturating_*` and `checked_*` are for values that may not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 #[repr(transparent)]

@@ -39,7 +39,7 @@ impl RequestCount {
         RequestCount::Unanswered,
     ];
 
-    /// Its key in reports.
+    /// Key of the count in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

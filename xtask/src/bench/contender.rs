@@ -8,11 +8,11 @@ use anyhow::{Context, Result, ensure};
 /// A program that understands fio's command line.
 #[derive(Debug, Clone)]
 pub(crate) struct Contender {
-    /// Its name in messages.
+    /// Name of the program in messages.
     pub name: &'static str,
     /// Path of the program.
     pub program: PathBuf,
-    /// Its version.
+    /// Version of the program.
     pub version: String,
 }
 

@@ -43,12 +43,31 @@ const CONTENTS: &[(&str, &str)] = &[
     ("Traces", "traces.md"),
     ("Ceph and GlusterFS", "ceph-gluster.md"),
     ("Runs on many hosts", "hosts.md"),
+    ("Runs on many hosts: reference", "hosts-reference.md"),
     ("Internals", ""),
     ("How fiord works", "internals.md"),
     ("Performance", "performance.md"),
     ("Engines in shared libraries", "external-engines.md"),
     ("The virtual machine for scenarios", "vm.md"),
     ("Packaging", "packaging.md"),
+    ("Developing fiord", ""),
+    ("Adding an option", "dev/option.md"),
+    ("Adding an engine", "dev/engine.md"),
+    ("Kinds of engines", "dev/engine-kinds.md"),
+    ("Adding a hook", "dev/hook.md"),
+    ("Adding a finding", "dev/finding.md"),
+    ("Adding a column", "dev/column.md"),
+    ("Adding a chart", "dev/chart.md"),
+    ("Adding a subcommand", "dev/subcommand.md"),
+    ("Errors", "dev/errors.md"),
+    ("Writing a test", "dev/testing.md"),
+    ("Testing options together", "dev/pairs.md"),
+    ("Writing a scenario", "dev/scenario.md"),
+    ("Changing unsafe code", "dev/unsafe.md"),
+    ("Fuzzing a parser", "dev/fuzzing.md"),
+    ("Measuring speed and size", "dev/measuring.md"),
+    ("Writing documentation", "dev/documentation.md"),
+    ("Making a release", "dev/release.md"),
 ];
 
 /// Returns the text of `docs/SUMMARY.md`, in which the findings are below their list.
@@ -79,7 +98,7 @@ mod tests {
     fn the_book_contains_every_page() {
         let summary = super::summary();
         let docs = crate::place::root().join("docs");
-        for folder in ["", "recipes/", "findings/"] {
+        for folder in ["", "recipes/", "findings/", "dev/"] {
             for entry in fs::read_dir(docs.join(folder)).unwrap() {
                 let name = entry.unwrap().file_name().to_string_lossy().into_owned();
                 let is_page = name.ends_with(".md") && name != "SUMMARY.md";

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// Largest size of the stripped program in bytes.
-const MOST: usize = 12_000_000;
+/// Maximum size of the stripped program in bytes.
+const MAX_SIZE: usize = 12_000_000;
 
 /// The program as it is shipped.
 #[derive(Debug)]
@@ -55,8 +55,8 @@ pub(super) fn build(root: &Path, target: &Path, epoch: u64) -> Result<Binary> {
 /// If it is larger than 12 MB.
 pub(super) fn check_size(size: usize) -> Result<()> {
     ensure!(
-        size <= MOST,
-        "the stripped program has {size} bytes, more than {MOST}. To fix: compare the sections and \
+        size <= MAX_SIZE,
+        "the stripped program has {size} bytes, more than {MAX_SIZE}. To fix: compare the sections and \
          the largest symbols with the last release (`readelf -SW`, `nm --size-sort`)"
     );
     Ok(())
@@ -140,8 +140,8 @@ fn stdout(program: &str, args: &[&str], path: &Path) -> Result<String> {
 mod tests {
     #[test]
     fn a_larger_program_is_an_error() {
-        assert!(super::check_size(super::MOST).is_ok());
-        assert!(super::check_size(super::MOST + 1).is_err());
+        assert!(super::check_size(super::MAX_SIZE).is_ok());
+        assert!(super::check_size(super::MAX_SIZE + 1).is_err());
     }
 
     #[test]

@@ -405,7 +405,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule { never: "#trims b:*", why: "the second job would need writes" },
     Rule { never: "#trims write_iolog=*", why: "fio's log of trims is another subject" },
     Rule { never: "#odd direct=1", why: "direct I/O needs aligned blocks" },
-    Rule { never: "#odd #disk", why: "blocks are no multiples of a sector" },
+    Rule { never: "#odd #disk", why: "blocks are not multiples of a sector" },
     Rule { never: "#odd ioengine=mmap", why: "fio's engine needs whole pages" },
     Rule { never: "bsrange=4k-8k,2k-64k ioengine=mmap", why: "fio's engine needs whole pages" },
     Rule { never: "#nodata direct=1", why: "no effect" },

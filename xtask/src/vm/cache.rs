@@ -16,9 +16,9 @@ const BLOCK: usize = 512;
 /// What a drive does with writes that it has acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WriteCache {
-    /// It keeps them in volatile memory until a flush or a write with FUA.
+    /// The drive keeps them in volatile memory until a flush or a write with FUA.
     Volatile,
-    /// It keeps them in volatile memory, and acknowledges flushes without doing them.
+    /// The drive keeps them in volatile memory, and acknowledges flushes without doing them.
     Lying,
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Device {
     pub name: String,
     /// Description in one line.
     pub title: String,
-    /// Its names under `/dev/fiord`.
+    /// Names of the device under `/dev/fiord`.
     pub gives: Vec<String>,
     /// Required kernel modules, without their dependencies.
     pub modules: Vec<String>,
@@ -40,7 +40,7 @@ pub(super) struct Device {
     pub files: Vec<String>,
     /// The Debian packages that contain these files.
     pub packages: Vec<String>,
-    /// Its script.
+    /// Script of the device.
     pub script: PathBuf,
 }
 

@@ -31,7 +31,7 @@ pub(super) fn interpreter(path: &Path) -> Result<Option<PathBuf>> {
         }
         Some(None)
     };
-    read().with_context(|| format!("{} is no whole ELF file", path.display()))
+    read().with_context(|| format!("{} is not a complete ELF file", path.display()))
 }
 
 /// Whether a file is a shared library or a program that the loader can place anywhere (`ET_DYN`).

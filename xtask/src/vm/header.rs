@@ -39,7 +39,7 @@ impl Header {
             }
             let (key, value) = line
                 .split_once(':')
-                .with_context(|| format!("'{line}' in the header is no 'key: value'"))?;
+                .with_context(|| format!("'{line}' in the header is not 'key: value'"))?;
             if !known.contains(&key) {
                 bail!("the header has no key '{key}': {}", known.join(", "));
             }

@@ -39,7 +39,7 @@ pub(super) const TOOLS: &[Tool] = &[
 ];
 
 /// The oldest QEMU with all device models; the newest model is flexible data placement on a namespace.
-const QEMU_AT_LEAST: u32 = 9;
+const MIN_QEMU: u32 = 9;
 
 /// Finds a program on `PATH` or in the directories of administrators' programs.
 pub(super) fn find(program: &str) -> Option<PathBuf> {
@@ -62,7 +62,7 @@ pub(super) fn prepare() -> Result<()> {
     if !Debian::here() {
         bail!(
             "missing: {list} (Debian's names of the packages). Install them with your system's package manager: \
-             QEMU {QEMU_AT_LEAST} or later, a statically linked busybox. As root on Debian this is done here"
+             QEMU {MIN_QEMU} or later, a statically linked busybox. As root on Debian this is done here"
         );
     }
     eprintln!("installing {list}");
@@ -123,7 +123,7 @@ pub(super) fn prepare_devices(devices: &[&Device]) -> Result<()> {
 fn missing() -> Vec<&'static str> {
     let here = |tool: &&Tool| match tool.program {
         "busybox" => find("busybox").is_none_or(|path| !is_static(&path)),
-        "qemu-system-x86_64" => qemu_version().is_none_or(|major| major < QEMU_AT_LEAST),
+        "qemu-system-x86_64" => qemu_version().is_none_or(|major| major < MIN_QEMU),
         program => find(program).is_none(),
     };
     TOOLS.iter().filter(here).map(|tool| tool.package).collect()

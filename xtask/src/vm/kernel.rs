@@ -14,7 +14,7 @@ use super::host::Debian;
 use super::options::Options;
 
 /// The kernel series for which the scenarios are written.
-const AT_LEAST: (u32, u32) = (6, 12);
+const MIN_SERIES: (u32, u32) = (6, 12);
 
 /// A kernel with its modules.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Kernel {
     }
 
     fn of(image: PathBuf, folder: &Path) -> Result<Self> {
-        ensure!(image.is_file(), "{} is no kernel", image.display());
+        ensure!(image.is_file(), "{} is not a kernel", image.display());
         let release = folder.file_name().context("--modules ends with the release")?;
         let mut modules = BTreeMap::new();
         collect(&folder.join("kernel"), &mut modules)?;
@@ -95,8 +95,8 @@ fn fetch(folder: &Path) -> Result<()> {
         bail!(
             "there is no kernel for the machine yet. As root on Debian it is fetched here; elsewhere name one of \
              Linux {}.{} or later: --kernel /boot/vmlinuz-RELEASE --modules /lib/modules/RELEASE",
-            AT_LEAST.0,
-            AT_LEAST.1
+            MIN_SERIES.0,
+            MIN_SERIES.1
         );
     }
     Debian::prepare()?;
@@ -130,7 +130,7 @@ fn newest(text: &str) -> Option<String> {
         Some((next()?, next()?, next()?))
     };
     let found = names.filter_map(|name| Some((version(name)?, name)));
-    let (_, name) = found.filter(|(v, _)| (v.0, v.1) >= AT_LEAST).max()?;
+    let (_, name) = found.filter(|(v, _)| (v.0, v.1) >= MIN_SERIES).max()?;
     Some(name.to_owned())
 }
 

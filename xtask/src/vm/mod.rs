@@ -1,7 +1,7 @@
 //! Scenarios on real devices: a Debian kernel in QEMU, with NVMe, zoned and SCSI devices, and fiord inside.
 //!
 //! `tests/vm/*.sh` are the scenarios and `tests/vm/devices/*.sh` the devices, both shell scripts with a
-//! header of `# key: value` lines. `docs/vm.md` says how to write them.
+//! header of `# key: value` lines. `docs/dev/scenario.md` says how to write them.
 //!
 //! | question | module |
 //! |---|---|

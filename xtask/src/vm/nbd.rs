@@ -37,8 +37,8 @@ const WRITE_ZEROES: u16 = 6;
 const FUA: u16 = 1;
 const EIO: u32 = 5;
 const EINVAL: u32 = 22;
-/// Most bytes of a request, as the protocol permits without an agreement.
-const MOST_BYTES: u32 = 32 << 20;
+/// Maximum number of bytes of a request, as the protocol permits without an agreement.
+const MAX_BYTES: u32 = 32 << 20;
 
 /// How a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,7 +115,7 @@ fn negotiate(stream: &mut UnixStream, size: u64) -> io::Result<bool> {
             return Err(protocol("an option does not begin with its magic"));
         }
         let (option, length) = (read_u32(stream)?, read_u32(stream)?);
-        if length > MOST_BYTES {
+        if length > MAX_BYTES {
             return Err(protocol("an option is too long"));
         }
         let mut data = vec![0; length as usize];
@@ -157,7 +157,7 @@ fn transmit(stream: &mut UnixStream, drive: &mut CachedDrive) -> io::Result<Conn
         }
         let (flags, kind) = (read_u16(stream)?, read_u16(stream)?);
         let (cookie, offset, length) = (read_u64(stream)?, read_u64(stream)?, read_u32(stream)?);
-        if length > MOST_BYTES && kind == WRITE {
+        if length > MAX_BYTES && kind == WRITE {
             return Err(protocol("a write is too long"));
         }
         let mut data = vec![0; if kind == WRITE { length as usize } else { 0 }];
@@ -167,7 +167,7 @@ fn transmit(stream: &mut UnixStream, drive: &mut CachedDrive) -> io::Result<Conn
         }
         let done = match kind {
             _ if !drive.has(offset, length.into()) => Err(EINVAL),
-            READ if length <= MOST_BYTES => {
+            READ if length <= MAX_BYTES => {
                 data = vec![0; length as usize];
                 drive.read(offset, &mut data).map_err(|_| EIO)
             }

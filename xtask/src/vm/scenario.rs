@@ -33,7 +33,7 @@ pub(super) struct Scenario {
     pub boots: u32,
     /// The clock of the machine.
     pub clock: Clock,
-    /// Its script.
+    /// Script of the scenario.
     pub script: PathBuf,
 }
 

@@ -41,14 +41,14 @@ const BOOTS: u32 = 3;
 
 /// How a scenario ended.
 enum Outcome {
-    /// In so many seconds.
+    /// The duration in seconds.
     Passed(String),
     Failed(String),
-    /// It asked for a power cut, which happens now.
+    /// The scenario asked for a power cut, which happens now.
     PowerCut,
 }
 
-/// Most scenarios of one boot if several machines run side by side, so that they end at about the same time.
+/// Maximum number of scenarios of one boot if several machines run side by side, so that they end at about the same time.
 const PORTION: usize = 6;
 
 /// What has been done, shared by the machines that run side by side.

@@ -24,14 +24,14 @@ const GRACE: Nanos = Nanos::from_millis(800);
 /// How long an agent waits for an order that does not end after its coordinator is gone. An agent with one coordinator ends
 /// then, and one that listens leaves checks behind.
 const HOPELESS: Nanos = Nanos::from_secs(5);
-/// How many checks that hang an agent leaves behind: each keeps a thread.
-const MOST_LEFT_BEHIND: usize = 16;
+/// Maximum number of checks that hang and that an agent leaves behind: each keeps a thread.
+const MAX_LEFT_BEHIND: usize = 16;
 /// Time between two looks at a signal of the process, or at a peer that takes messages slowly.
 const LOOK: Nanos = Nanos::from_millis(50);
-/// Messages of the run wait in the agent while so much waits in the fabric, so that heartbeats do not wait long.
-const MOST_QUEUED: Bytes = Bytes::from_mib(4);
-/// The most bytes of verify states that an agent stores for jobs.
-const MOST_STATES: usize = 256 << 20;
+/// Backpressure: above this many queued bytes the agent holds run messages back, so that heartbeats pass.
+const MAX_QUEUED: Bytes = Bytes::from_mib(4);
+/// Maximum size of the verify states that an agent stores for jobs, in bytes.
+const MAX_STATES: usize = 256 << 20;
 /// The stack of the thread that runs the jobs, bytes: that of a main thread.
 const STACK: usize = 8 << 20;
 
@@ -61,7 +61,7 @@ struct Stranger {
     since: Nanos,
     /// Where it is, for messages.
     place: String,
-    /// It wants this agent, whose last coordinator is gone but whose jobs have not all ended.
+    /// The stranger wants this agent, whose last coordinator is gone but whose jobs have not all ended.
     hello: Option<Hello>,
 }
 
@@ -70,7 +70,7 @@ struct Session {
     peer: HostIndex,
     /// Who it is, and where, for messages.
     holder: String,
-    /// Its address, for the names of files (`unique_filename`). `None` if it has none.
+    /// Address of the coordinator, for the names of files (`unique_filename`). `None` if it has none.
     address: Option<IpAddr>,
     hello: Hello,
     heard: Nanos,
@@ -108,7 +108,7 @@ impl Session {
 struct Running {
     orders: Arc<Orders>,
     outbox: Outbox,
-    /// It returns the last message of the run. `None`: that message is on its way.
+    /// The thread returns the last message of the run. `None`: that message is on its way.
     thread: Option<JoinHandle<FromHost>>,
     /// The jobs were refused, so that none ran.
     refused: bool,
@@ -194,7 +194,7 @@ impl<'a> AgentLink<'a> {
     /// Sends what the run has to say, as fast as the coordinator takes it.
     fn forward(&mut self) {
         let Some(Session { peer, run: Some(run), lost: None, .. }) = &self.session else { return };
-        while self.fabric.queued(*peer) < MOST_QUEUED {
+        while self.fabric.queued(*peer) < MAX_QUEUED {
             let Some(message) = run.outbox.take() else { return };
             self.fabric.send(*peer, message);
         }
@@ -227,7 +227,7 @@ impl<'a> AgentLink<'a> {
     /// Leaves a check behind that does not end although its coordinator is gone since some time. Returns whether it did.
     fn leave_check_behind(&mut self, gone: Nanos) -> bool {
         self.left_behind.retain(|thread| !thread.is_finished());
-        let has_room = self.left_behind.len() < MOST_LEFT_BEHIND;
+        let has_room = self.left_behind.len() < MAX_LEFT_BEHIND;
         let Some(Session { holder, run: Some(run), .. }) = &mut self.session else { return false };
         let hangs =
             now().saturating_sub(gone) > HOPELESS && run.orders.stage() == OrderStage::Check;
@@ -459,7 +459,7 @@ impl<'a> AgentLink<'a> {
     fn store(&mut self, name: String, state: &[u8]) {
         let Some(session) = &mut self.session else { return };
         let stored: usize = session.states.values().map(Vec::len).sum();
-        if stored + state.len() > MOST_STATES {
+        if stored + state.len() > MAX_STATES {
             return self.lose("the coordinator sent more verify states than jobs can load");
         }
         session.states.insert(name, state.to_vec());

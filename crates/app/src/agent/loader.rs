@@ -77,7 +77,7 @@ impl Loader for OrderLoader<'_> {
         };
         let mut refused = policy.check(&[wish]);
         let allowed = refused.is_empty();
-        // `${rank}` is a word about the host if it is no variable.
+        // `${rank}` is a word about the host if no variable has this name.
         if !allowed && HOST_WORDS.contains(&name) {
             return None;
         }

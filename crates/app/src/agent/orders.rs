@@ -24,12 +24,12 @@ pub(super) enum NotKept {
 /// What the thread of an order does.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum OrderStage {
-    /// It checks and plans the jobs. It only reads, so it can be left behind if it hangs.
+    /// The thread checks and plans the jobs. It only reads, so it can be left behind if it hangs.
     #[default]
     Check,
-    /// It lays out files, runs the jobs, and sends the results.
+    /// The thread lays out files, runs the jobs, and sends the results.
     Run,
-    /// It removes what a run without a coordinator has created.
+    /// The thread removes what a run without a coordinator has created.
     Cleanup,
 }
 

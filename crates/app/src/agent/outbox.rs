@@ -8,7 +8,7 @@ use fiord_fabric::frame::MAX_BODY;
 use fiord_fabric::message::{FromHost, encode};
 
 /// The sender waits while more bytes than this wait.
-const MOST: usize = 8 << 20;
+const MAX_WAITING: usize = 8 << 20;
 
 /// Messages to the coordinator. Clones share one queue.
 #[derive(Clone)]
@@ -63,7 +63,7 @@ impl Outbox {
         if bytes.len() > MAX_BODY {
             return false;
         }
-        let full = |waiting: &mut WaitingMessages| waiting.bytes > MOST && !waiting.closed;
+        let full = |waiting: &mut WaitingMessages| waiting.bytes > MAX_WAITING && !waiting.closed;
         let waited = self.queue.taken.wait_while(self.lock(), full);
         waited.unwrap_or_else(PoisonError::into_inner).push(bytes);
         (self.wake)();

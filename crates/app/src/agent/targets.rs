@@ -15,9 +15,9 @@ use fiord_types::{Bytes, sort};
 
 use super::facts::boot_id;
 
-/// The most targets in the answer to the coordinator. A job may have millions of files, but those of one job lie in one
-/// directory and are alike.
-const MOST: usize = 4096;
+/// Maximum number of targets in the answer to the coordinator. A job may have millions of files, but those of one job lie
+/// in one directory and are alike.
+const MAX_TARGETS: usize = 4096;
 
 /// File systems that several hosts can mount at a time, by their names in the mount table.
 const SHARED: [&str; 24] = [
@@ -52,7 +52,9 @@ pub(super) fn of(plan: &Plan) -> Vec<HostTarget> {
     let mut ranges: BTreeMap<&Path, Vec<UsedRange>> = BTreeMap::new();
     let jobs = plan.jobs.iter();
     for (job, file) in jobs.flat_map(|job| job.target.files.iter().map(move |file| (job, file))) {
-        if !file.kind.has_path() || (ranges.len() >= MOST && !ranges.contains_key(&*file.path)) {
+        if !file.kind.has_path()
+            || (ranges.len() >= MAX_TARGETS && !ranges.contains_key(&*file.path))
+        {
             continue;
         }
         let lays_out = file.size_needed > file.size_now.or(Some(Bytes::ZERO));
@@ -80,7 +82,7 @@ pub(super) fn of(plan: &Plan) -> Vec<HostTarget> {
             writes: range.writes,
         }));
     }
-    targets.truncate(MOST);
+    targets.truncate(MAX_TARGETS);
     targets
 }
 

@@ -28,8 +28,8 @@ use super::outbox::Outbox;
 use super::{logs, targets, wishes};
 use crate::prepared::{Prepared, RunEnd, RunOutcome, RunSettings};
 
-/// The most messages about one order that the policy forbids. A job can have a million files.
-const MOST_MESSAGES: usize = 20;
+/// Maximum number of messages about one order that the policy forbids. A job can have a million files.
+const MAX_MESSAGES: usize = 20;
 
 /// One order, and the way to its coordinator.
 pub(super) struct OrderTask {
@@ -228,7 +228,7 @@ impl OrderTask {
 /// The messages about everything that the policy does not allow.
 fn forbidden(wrong: &[Forbidden]) -> FromHost {
     let line = |forbidden: &Forbidden| program::message(format_args!("{forbidden}\n"));
-    FromHost::Refused { text: wrong.iter().take(MOST_MESSAGES).map(line).collect() }
+    FromHost::Refused { text: wrong.iter().take(MAX_MESSAGES).map(line).collect() }
 }
 
 fn refused(errors: &[Diagnostic]) -> FromHost {

@@ -61,7 +61,7 @@ pub enum FetchError {
     Missing {
         /// The host.
         host: String,
-        /// Its name there.
+        /// Name of the log on the host.
         name: String,
     },
     /// A part of the log is missing.

@@ -32,9 +32,9 @@ const WORD: &str = "$peer";
 /// A host of a run, as its peers see it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PeerHost<'a> {
-    /// Its name as the user wrote it.
+    /// Name of the host as the user wrote it.
     pub(super) name: &'a str,
-    /// Its name or address in the network.
+    /// Name or address of the host in the network.
     pub(super) address: &'a str,
 }
 
@@ -128,7 +128,7 @@ fn pairs(
         name => match hosts.iter().position(|host| host.name == name || host.address == name) {
             Some(one) => to_one(one).collect(),
             None => {
-                let what = format!("`peer={name}` is no host of this run");
+                let what = format!("`peer={name}` is not a host of this run");
                 let help = "To fix: write `next`, `pair`, `first`, `all` or the name of a host as in the list of hosts";
                 return Err(error(job, what, help));
             }
@@ -205,7 +205,7 @@ impl<'a> UsedPorts<'a> {
         Ok(begins)
     }
 
-    /// So many ports in a row that no other connection to this address uses.
+    /// The first of `count` ports in a row that no other connection to this address uses.
     fn find(&self, address: &str, first: u32, count: u32) -> Option<u32> {
         let own = self
             .taken

@@ -15,7 +15,7 @@ use fiord_types::{Errno, HostIndex};
 pub struct Reach {
     /// The name of the host, as the user wrote it.
     pub name: String,
-    /// Its name or address in the network, for other hosts.
+    /// Name or address of the host in the network, for other hosts.
     pub address: String,
     /// How to reach it.
     pub way: Way,
@@ -28,7 +28,7 @@ pub enum Way {
     Command(Vec<String>),
     /// Connect to a server.
     Server(Endpoint),
-    /// It is a process of the same parallel job as this one. The caller connects it.
+    /// The host is a process of the same parallel job as this one. The caller connects it.
     Rank,
 }
 
@@ -52,7 +52,7 @@ impl Way {
     }
 }
 
-/// A host that ssh reaches, for programs that are no agents.
+/// A host that ssh reaches, for programs other than agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SshHost {
     /// The name of the host, as the user wrote it.

@@ -6,9 +6,9 @@ use fiord_types::{Dir, Nanos};
 
 use super::error::ShowLogError;
 
-/// Most windows if the length is chosen here.
+/// Maximum number of windows if the length is chosen here.
 pub(super) const CHOSEN: usize = 512;
-/// Most windows if the user gives the length. Each takes 15 KiB if it has latencies.
+/// Maximum number of windows if the user gives the length. Each takes 15 KiB if it has latencies.
 const GIVEN: u64 = 4096;
 
 /// A window.

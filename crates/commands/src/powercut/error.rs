@@ -65,7 +65,7 @@ pub enum PowercutError {
     /// The writer ended before the cut.
     #[error("the writer ended before the power was cut: {status}\ncommand: {command}\n{errors}")]
     WriterEnded {
-        /// Its exit status.
+        /// Exit status of the writer.
         status: ExitStatus,
         /// The command, for a repetition by hand.
         command: String,
@@ -84,7 +84,7 @@ pub enum PowercutError {
          target, then {resume}"
     )]
     WriterHangs {
-        /// Its process number.
+        /// Process number of the writer.
         pid: u32,
         /// How to go on.
         resume: String,
@@ -115,7 +115,7 @@ pub enum PowercutError {
          {resume}", clock(*.limit)
     )]
     NotBack {
-        /// Its path.
+        /// Path of the target.
         path: PathBuf,
         /// The time limit.
         limit: Nanos,
@@ -160,7 +160,7 @@ impl PowercutError {
 /// Why a target is not back.
 #[derive(Debug, thiserror::Error)]
 pub enum Absence {
-    /// It is missing, unreadable or in use. The message has one line: the remedies for a target on a command line do
+    /// The target is missing, unreadable or in use. The message has one line: the remedies for a target on a command line do
     /// not fit here.
     #[error("{}", .0.to_string().lines().next().unwrap_or_default())]
     Unusable(#[source] Unsuitable),

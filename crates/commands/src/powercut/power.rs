@@ -14,8 +14,8 @@ use crate::precondition::target;
 
 /// Interval of looking for the target.
 const LOOK: Duration = Duration::from_millis(100);
-/// Most characters of a command's output in a message.
-const MOST_OUTPUT: usize = 2000;
+/// Maximum number of characters of a command's output in a message.
+const MAX_OUTPUT: usize = 2000;
 
 /// What the functions of this module need.
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +59,7 @@ impl PowerSwitch<'_> {
             option,
             command: command.to_owned(),
             ending,
-            output: output.chars().take(MOST_OUTPUT).collect(),
+            output: output.chars().take(MAX_OUTPUT).collect(),
             resume: self.resume.to_owned(),
         })
     }

@@ -57,7 +57,7 @@ impl TargetIdentity {
 /// How a device differs from the target of the rounds.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceDifference {
-    /// It has another size.
+    /// The device has another size.
     #[error("it has {} bytes instead of {}", .found.0, .expected.0)]
     Size {
         /// Size of the target.
@@ -65,12 +65,12 @@ pub enum DeviceDifference {
         /// Size of the device.
         found: Bytes,
     },
-    /// It has another serial number.
+    /// The device has another serial number.
     #[error("its serial number is {found} instead of {expected}")]
     Serial {
-        /// That of the target.
+        /// Serial number of the target.
         expected: String,
-        /// That of the device.
+        /// Serial number of the device.
         found: String,
     },
 }

@@ -20,7 +20,7 @@ const VERSION: u32 = 1;
 /// Why the state file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StateProblem {
-    /// It cannot be read or written.
+    /// The file cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
     /// The directory cannot be created.

@@ -41,7 +41,7 @@ impl FillRecord {
         self.passes.push(FilledPass { name: format!("{number}/{of}"), extents: Vec::new() });
     }
 
-    /// So many bytes were written in blocks of `block` since `from`.
+    /// Adds `bytes` bytes that were written in blocks of `block` since `from`.
     pub(super) fn extent(&mut self, from: Nanos, bytes: Bytes, block: Bytes) {
         let to = self.now();
         self.written += bytes;
@@ -52,7 +52,7 @@ impl FillRecord {
     }
 }
 
-/// The step between two moments in which so many writes moved so many bytes.
+/// The step between two moments in which `ios` writes moved `bytes` bytes.
 fn step((from, to): (Nanos, Nanos), ios: u64, bytes: Bytes) -> WriteStep {
     let seconds = to.saturating_sub(from).as_secs_f64().max(1e-9);
     let (iops, bw) = (ios as f64 / seconds, Bytes((bytes.as_f64() / seconds) as u64));

@@ -15,7 +15,7 @@ use crate::target::{TargetError, check_unused, facts};
 /// Why a target is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum Unsuitable {
-    /// It does not exist or is in use.
+    /// The target does not exist or is in use.
     #[error(transparent)]
     Target(#[from] TargetError),
     /// The data on it cannot be examined.

@@ -32,7 +32,7 @@ pub struct RunArgs {
     #[arg(required = true, value_name = "JOB")]
     pub job: Vec<String>,
     /// How often each job file runs. Five runs are enough for a verdict without assumptions.
-    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_RUNS)))]
+    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_RUNS)))]
     repeat: u32,
     /// Alternate the job files: A B B A A B B A instead of A A A A B B B B.
     #[arg(long)]
@@ -48,8 +48,8 @@ pub struct RunArgs {
     pub eta: ShowProgress,
 }
 
-/// The most runs of each job file.
-const MOST_RUNS: u32 = 1000;
+/// Maximum number of runs of each job file.
+const MAX_RUNS: u32 = 1000;
 
 /// Why jobs were not repeated.
 #[derive(Debug, thiserror::Error)]
@@ -90,9 +90,9 @@ struct Side {
 
 /// A job of a side.
 struct SideJob {
-    /// Its options, the name first.
+    /// Options of the job, the name first.
     options: Vec<String>,
-    /// It has a simulated device without a seed, which would give the same results each time.
+    /// The job has a simulated device without a seed, which would give the same results each time.
     unseeded: bool,
 }
 
@@ -150,7 +150,7 @@ pub fn run(
 
 /// Removes the results of earlier runs: `fiord compare` would read those that are not repeated.
 fn forget(dir: &Path) -> Result<(), RepeatError> {
-    for number in 1..=MOST_RUNS {
+    for number in 1..=MAX_RUNS {
         let file = dir.join(format!("run={number}.json"));
         FileGuard::generated().remove(&file).map_err(RepeatError::Remove)?;
     }

@@ -42,7 +42,7 @@ use store::{RunDirectory, StoreError};
 pub struct Launcher<'a, 'b> {
     /// The executable that runs a job.
     pub program: PathBuf,
-    /// Its version. Runs of different versions do not appear in one table.
+    /// Version of the executable. Runs of different versions do not appear in one table.
     pub version: &'a str,
     /// Loader of job files.
     pub loader: &'a mut dyn Loader,
@@ -83,7 +83,7 @@ pub enum RunError {
 /// Why a run failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Cause {
-    /// Its process ended with a failure or by a signal.
+    /// The process of the run ended with a failure or by a signal.
     #[error("{status}")]
     Exit {
         /// Exit status.
@@ -91,10 +91,10 @@ pub enum Cause {
         /// Text on standard error.
         errors: String,
     },
-    /// Its JSON cannot be read.
+    /// The JSON of the run cannot be read.
     #[error(transparent)]
     Unreadable(FileError),
-    /// Its JSON has no results.
+    /// The JSON of the run has no results.
     #[error(transparent)]
     Outcome(OutcomeError),
 }

@@ -20,8 +20,8 @@ use fiord_types::{Bytes, Errno, HostIndex};
 /// Time between two checks for Ctrl-C.
 const TICK: Duration = Duration::from_millis(50);
 
-/// The longest line that a host may print, bytes. The rest becomes another line.
-const LONGEST_LINE: u64 = 1 << 16;
+/// Maximum length of a line that a host may print, bytes. The rest becomes another line.
+const MAX_LINE: u64 = 1 << 16;
 
 /// Bytes of the input of a host that are sent together.
 const CHUNK: usize = 1 << 16;
@@ -218,7 +218,7 @@ fn read(
         let mut pipe = BufReader::new(pipe);
         let mut bytes = Vec::new();
         // An error of a pipe ends it, too.
-        while pipe.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes).is_ok_and(|n| n > 0) {
+        while pipe.by_ref().take(MAX_LINE).read_until(b'\n', &mut bytes).is_ok_and(|n| n > 0) {
             let text = String::from_utf8_lossy(&bytes);
             let plain = |c: char| if c.is_control() { '?' } else { c };
             let text = text.trim_end_matches('\n').chars().map(plain).collect();

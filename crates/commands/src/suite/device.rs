@@ -37,7 +37,7 @@ pub struct SuiteDevice {
 }
 
 /// Maximum number of concurrent writers, even if the device permits more open zones.
-const MOST_WRITERS: u32 = 128;
+const MAX_WRITERS: u32 = 128;
 
 impl SuiteDevice {
     /// Examines a device.
@@ -65,8 +65,8 @@ impl SuiteDevice {
     #[must_use]
     pub fn writers(&self) -> u32 {
         let limits = [self.facts.max_open, self.facts.max_active];
-        let least = limits.into_iter().flatten().min().unwrap_or(MOST_WRITERS);
-        least.min(MOST_WRITERS).min(self.zones()).max(1)
+        let least = limits.into_iter().flatten().min().unwrap_or(MAX_WRITERS);
+        least.min(MAX_WRITERS).min(self.zones()).max(1)
     }
 
     /// Returns the start of every job file of a suite: the device and its zones.

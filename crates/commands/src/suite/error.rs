@@ -38,7 +38,7 @@ pub enum SuiteError {
     },
     /// An argument behind the device is not an option with a value.
     #[error(
-        "`{option}` is no job option. To fix: write job options as --option=value, behind the device"
+        "`{option}` is not a job option. To fix: write job options as --option=value, behind the device"
     )]
     NoJobOption {
         /// The argument.

@@ -9,7 +9,7 @@ const OWN: [&str; 5] = ["filename", "directory", "name", "rw", "readwrite"];
 /// Adds options to the end of each job section of each step, where they take the place of earlier ones.
 ///
 /// # Errors
-/// An argument is no option with a value, or the suite sets the option itself.
+/// An argument is not an option with a value, or the suite sets the option itself.
 pub(crate) fn add(options: &[String], steps: &mut Steps) -> Result<(), SuiteError> {
     let lines = options.iter().map(|option| line(option)).collect::<Result<Vec<String>, _>>()?;
     if !lines.is_empty() {

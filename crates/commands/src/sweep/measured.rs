@@ -23,7 +23,7 @@ pub fn point_of(mut key: PointSettings) -> PointSettings {
 /// A finished run of a point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PointRun {
-    /// Its results.
+    /// Results of the run.
     pub outcome: PointOutcome,
     /// What the knee is found by.
     pub knee: KneeRun,

@@ -60,7 +60,7 @@ impl SweepResults {
 /// A finished point.
 #[derive(Debug, Clone)]
 pub struct SweepPoint {
-    /// Its settings.
+    /// Settings of the point.
     pub settings: PointSettings,
     /// Results of its runs.
     pub results: RepeatedOutcome,

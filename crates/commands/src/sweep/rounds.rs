@@ -73,7 +73,7 @@ impl Rounds {
     }
 
     /// Runs one point after the other, until a step certainly does not pay off. As soon as a step seems not to, all points
-    /// so far are repeated, because one noisy step is no evidence.
+    /// so far are repeated, because one noisy step proves nothing.
     ///
     /// # Errors
     /// A run failed.

@@ -1,6 +1,6 @@
 //! Says in words where a knee is, and how certain that is.
 
-use fiord_compare::bootstrap::FEWEST_WINDOWS;
+use fiord_compare::bootstrap::MIN_WINDOWS;
 use fiord_stat::units;
 
 use crate::amount::{latency, scaled};
@@ -83,7 +83,7 @@ fn certainty(knee: &Knee) -> String {
             )
         }
         KneeBasis::SingleValues => format!(
-            "certainty: unknown, because a run has fewer than {FEWEST_WINDOWS} time windows of 31.25 ms. To fix: \
+            "certainty: unknown, because a run has fewer than {MIN_WINDOWS} time windows of 31.25 ms. To fix: \
              --repeat=5"
         ),
     }

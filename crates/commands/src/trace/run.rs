@@ -111,7 +111,7 @@ fn jobs(
 fn write(path: &Path, text: &str) -> Result<(), TraceCommandError> {
     let failed = |source| TraceCommandError::WriteJob { path: path.to_path_buf(), source };
     if path.metadata().is_ok_and(|found| !found.is_file()) {
-        return Err(failed(std::io::Error::other("it is no regular file")));
+        return Err(failed(std::io::Error::other("it is not a regular file")));
     }
     let mut file = FileGuard::typed().replace(path).map_err(|error| failed(error.into()))?;
     file.write_all(text.as_bytes()).map_err(failed)

@@ -12,11 +12,11 @@ pub(super) const HOTTEST: [f64; 4] = [0.001, 0.01, 0.1, 0.2];
 /// What a trace contains.
 #[derive(Debug)]
 pub struct TraceSummary {
-    /// Its format.
+    /// Format of the trace.
     pub format: TraceFormat,
     /// Properties of all I/Os.
     pub profile: TraceProfile,
-    /// Its files and devices.
+    /// Files and devices of the trace.
     pub targets: Vec<TargetSummary>,
     /// What the reader noticed.
     pub notes: TraceNotes,
@@ -27,7 +27,7 @@ pub struct TraceSummary {
 pub struct TargetSummary {
     /// What the trace calls it.
     pub name: TraceName,
-    /// Its I/Os.
+    /// I/Os of the file or device.
     pub count: IoCount,
     /// The highest end of an I/O.
     pub end: Bytes,

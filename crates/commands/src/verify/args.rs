@@ -77,14 +77,12 @@ impl VerifyArgs {
     }
 }
 
-/// Largest unit in bytes. The check reads units as a whole.
-const LARGEST_UNIT: u64 = 1 << 20;
+/// Maximum unit in bytes. The check reads units as a whole.
+const MAX_UNIT: u64 = 1 << 20;
 
 fn size(text: &str) -> Result<Bytes, AtomicUnitError> {
     match amount::parse(text) {
-        Ok(size) if size.is_power_of_two() && (512..=LARGEST_UNIT).contains(&size) => {
-            Ok(Bytes(size))
-        }
+        Ok(size) if size.is_power_of_two() && (512..=MAX_UNIT).contains(&size) => Ok(Bytes(size)),
         _ => Err(AtomicUnitError),
     }
 }

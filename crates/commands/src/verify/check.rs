@@ -19,10 +19,10 @@ use super::later::{ChangedBlocks, LaterJournals};
 use super::progress::VerifyProgress;
 use super::read::TargetReader;
 
-/// Most bytes of a read.
+/// Maximum number of bytes of a read.
 const CHUNK: u64 = 1 << 20;
-/// Most bad blocks that are read again. A broken drive is slow, and further reads add no evidence.
-const MOST_REREAD: u32 = 100;
+/// Maximum number of bad blocks that are read again. A broken drive is slow, and further reads add no evidence.
+const MAX_REREAD: u32 = 100;
 
 /// What the checks of all targets found.
 #[derive(Debug, Clone, Default)]
@@ -108,7 +108,7 @@ impl TargetCheck<'_> {
         let mut state = CheckState {
             check: CrashCheck::new(header, target.id, order, self.atomic),
             results: &mut findings.results,
-            rereads: MOST_REREAD,
+            rereads: MAX_REREAD,
             span: 0..0,
         };
         let (low, high) = self.summary.span().unwrap_or((0, 0));

@@ -77,7 +77,7 @@ pub enum VerifyError {
     TooSmall {
         /// Path as typed.
         target: PathBuf,
-        /// Its size.
+        /// Size of the target.
         found: u64,
         /// The size of the target of the run.
         expected: u64,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use fiord_formats::integrity::journal::{
     JOURNAL_UNIT, JournalEnd, JournalHeader, JournalReader, JournalRecord, JournaledTarget,
-    MOST_TARGETS,
+    MAX_TARGETS,
 };
 use fiord_sys::file::{FileGuard, Open};
 use fiord_types::Bytes;
@@ -31,7 +31,7 @@ impl JournalFile {
     pub(super) fn open(path: &Path) -> Result<Self, VerifyError> {
         let file = Open::read_only().open(path).map_err(|e| TargetError::new(path, e))?;
         let file = File::from(file);
-        let mut start = vec![0; JOURNAL_UNIT * MOST_TARGETS];
+        let mut start = vec![0; JOURNAL_UNIT * MAX_TARGETS];
         let length = read_at(&file, &mut start, 0)
             .map_err(|source| VerifyError::Read { path: path.into(), source })?;
         let header = JournalHeader::read(&start[..length])

@@ -89,7 +89,7 @@ pub(crate) mod tests {
         pub window_limited: Nanos,
         pub send_buffer_limited: Nanos,
         pub round_trip: Nanos,
-        /// Its peer is on this machine.
+        /// The peer is on this machine.
         pub local: bool,
         /// Whether the interface has a device, cuts segments late, and joins them.
         pub interface: Option<(bool, bool, bool)>,

@@ -28,7 +28,7 @@ pub(crate) fn cpu_time(then: &MachineState, now: &MachineState) -> Option<CpuTim
 /// Other programs that computed, and the evidence that they slowed the run.
 #[derive(Debug, Clone)]
 pub(crate) struct Crowd {
-    /// Their share of the time of the CPUs that the jobs may use.
+    /// Share of the other programs in the time of the CPUs that the jobs may use.
     pub share: f64,
     /// The CPUs that the jobs may use, if these are not all CPUs of the machine.
     pub cpus: Option<CpuSet>,

@@ -8,7 +8,7 @@ use fiord_types::Bytes;
 /// Page size. Blocks are whole pages, so that the command also works with `direct=1`.
 pub(crate) const PAGE: Bytes = Bytes(4096);
 /// Maximum block size, in pages: 1 MiB.
-const MOST: u64 = 256;
+const MAX_PAGES: u64 = 256;
 
 /// Returns the remedy for an unwritten range of a file or device: a command that writes it. If
 /// the range `holds_data`, the remedy says that the command destroys the data.
@@ -31,7 +31,7 @@ pub(crate) fn fill_zones(path: &Path) -> String {
 /// whole pages, and its block size divides the range.
 fn command(path: &Path, from: Bytes, to: Bytes) -> String {
     let pages = to.saturating_sub(from).div_ceil(PAGE).max(1);
-    let block = PAGE * (1..=MOST).rev().find(|n| pages.is_multiple_of(*n)).unwrap_or(1);
+    let block = PAGE * (1..=MAX_PAGES).rev().find(|n| pages.is_multiple_of(*n)).unwrap_or(1);
     let offset = if from == Bytes::ZERO { String::new() } else { format!(" --offset={from}") };
     format!(
         "fiord --name=fill {}{offset} --size={} --rw=write --bs={}k",

@@ -4,8 +4,8 @@ use fiord_job::option::table::IGNORE_FINDINGS;
 use fiord_stat::hosts::{HostReport, HostsReport};
 use fiord_types::{HostIndex, Nanos};
 
-/// At most this many hosts are named.
-const MOST_NAMES: usize = 4;
+/// Maximum number of hosts that are named.
+const MAX_NAMES: usize = 4;
 
 /// Names hosts: `n1`, `n1 and n2`, `n1, n2, n3, n4 and 12 more`.
 pub(crate) fn names<'a>(hosts: impl IntoIterator<Item = &'a HostReport>) -> String {
@@ -13,8 +13,8 @@ pub(crate) fn names<'a>(hosts: impl IntoIterator<Item = &'a HostReport>) -> Stri
     match names.as_slice() {
         [] => String::new(),
         [one] => (*one).to_owned(),
-        [all @ .., last] if names.len() <= MOST_NAMES => format!("{} and {last}", all.join(", ")),
-        _ => format!("{} and {} more", names[..MOST_NAMES].join(", "), names.len() - MOST_NAMES),
+        [all @ .., last] if names.len() <= MAX_NAMES => format!("{} and {last}", all.join(", ")),
+        _ => format!("{} and {} more", names[..MAX_NAMES].join(", "), names.len() - MAX_NAMES),
     }
 }
 

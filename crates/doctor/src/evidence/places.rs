@@ -153,7 +153,7 @@ pub(crate) fn apart(plan: &Plan, overlap: &Overlap<'_>) -> (String, Vec<ClaimedS
     }
 }
 
-/// The most files of a job for which a remedy names offsets.
+/// Maximum number of files of a job for which a remedy names offsets.
 const MAX_FILES: usize = 16;
 
 /// Returns the offsets that keep the jobs apart: each section gets the space behind that of all jobs before. `None` if the

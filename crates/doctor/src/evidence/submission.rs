@@ -12,11 +12,11 @@ pub(crate) const SHARE: f64 = 0.5;
 /// its CPU makes only single rounds long.
 const ROUNDS: f64 = 0.75;
 /// Minimum number of sampled rounds.
-const LEAST: u64 = 5;
+const MIN_ROUNDS: u64 = 5;
 
 /// Returns whether submission takes most of the time, in most of the sampled rounds.
 pub(crate) fn mostly_submits(shares: &TimeShares) -> bool {
-    shares.rounds >= LEAST
+    shares.rounds >= MIN_ROUNDS
         && shares.share(LoopStage::Submission) >= SHARE
         && shares.submitting as f64 >= shares.rounds as f64 * ROUNDS
 }

@@ -9,7 +9,7 @@ use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
 use crate::evidence::amount::SaidNumbers;
 use crate::evidence::synchronous::queue;
 
-/// The most files whose requests glibc carries out at the same time, for each job.
+/// Maximum number of files whose requests glibc carries out at the same time, for each job.
 const THREADS: u32 = 20;
 
 /// The definition.

@@ -15,7 +15,7 @@ use crate::machine::Unavailable;
 /// A smaller share of cached bytes is explained by read-ahead and page sizes.
 const FEW: f64 = 0.1;
 /// From this share of cached bytes on, the result measures memory.
-const MOST: f64 = 0.5;
+const MAJORITY: f64 = 0.5;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -92,7 +92,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
         .remedy(remedy)
         .settings(direct)
         .option(DIRECT);
-    findings.report(if share < MOST { finding.at_most(Severity::Suspect) } else { finding });
+    findings.report(if share < MAJORITY { finding.at_most(Severity::Suspect) } else { finding });
 }
 
 /// Returns whether a job reads files or block devices with system calls that the kernel counts.

@@ -67,8 +67,8 @@ fn hosts(report: &HostsReport, findings: &mut CollectedFindings) {
             Severity::Note => "the hosts differ as machines",
             _ => "the hosts use different storage",
         };
-        let more = parts.len().saturating_sub(MOST_PARTS);
-        let mut evidence = parts[..parts.len().min(MOST_PARTS)].join("; ");
+        let more = parts.len().saturating_sub(MAX_PARTS);
+        let mut evidence = parts[..parts.len().min(MAX_PARTS)].join("; ");
         if more > 0 {
             evidence.push_str(&format!("; and {more} more differences"));
         }
@@ -77,8 +77,8 @@ fn hosts(report: &HostsReport, findings: &mut CollectedFindings) {
     }
 }
 
-/// At most this many differences are described.
-const MOST_PARTS: usize = 6;
+/// Maximum number of differences that are described.
+const MAX_PARTS: usize = 6;
 
 /// Describes a property that is not the same on all hosts. Hosts where it is unknown are left out.
 fn differing<'a>(
@@ -94,7 +94,7 @@ fn differing<'a>(
     let one = |(value, hosts): &(String, Vec<&HostReport>)| {
         format!("{value} on {}", names(hosts.iter().copied()))
     };
-    let shown: Vec<String> = sets.iter().take(MOST_PARTS).map(one).collect();
+    let shown: Vec<String> = sets.iter().take(MAX_PARTS).map(one).collect();
     Some(format!("{name}: {}", shown.join(", ")))
 }
 

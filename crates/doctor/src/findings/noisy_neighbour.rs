@@ -25,8 +25,8 @@ pub(crate) const CHECK: Check = Check {
                 `/proc/self/io`, including read-ahead and metadata); the check ignores writes \
                 there, because a file system makes writes of its own. \
                 The check ignores devices of jobs with `exec_prerun` or `exec_postrun`, because \
-                their commands may use the device. Several hosts of one run on one machine are no \
-                other programs to each other: what the others issued, and the CPU time that they used, is subtracted.\n\n\
+                their commands may use the device. If several hosts of one run are on one \
+                machine, the check subtracts what the other hosts issued, and the CPU time that they used.\n\n\
                 Hypervisor: more than 10 % of all CPU time was stolen.\n\n\
                 CPUs: other programs computed in user mode for more than 10 % of all CPU time \
                 (kernel threads, which may work for the run, spend none), and something waited \
@@ -47,7 +47,7 @@ pub(crate) const CHECK: Check = Check {
 
 /// Minimum amount of bytes of other programs: this share of the bytes of the run, and this many bytes.
 const SHARE: f64 = 0.05;
-const LEAST: u64 = 1 << 20;
+const MIN_BYTES: u64 = 1 << 20;
 /// Maximum share of stolen CPU time.
 const STOLEN: f64 = 0.10;
 /// Maximum share of the time in which all tasks waited for memory.
@@ -63,7 +63,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
             known.before.devices.of(job).iter().any(|disk| disk.name == device.name)
         };
         let jobs: Vec<&JobPlan> = known.plan.jobs.iter().filter(on_it).collect();
-        // The commands of the jobs may use the device; they are no other programs.
+        // The commands of the jobs may use the device; they do not count as other programs.
         let commands =
             jobs.iter().any(|job| job.start.prerun.is_some() || job.start.postrun.is_some());
         if !jobs.is_empty() && !commands {
@@ -124,7 +124,7 @@ fn by_mates(finding: &Finding, own: &Report, mates: &[&Report], host: &HostRepor
         .map(|bytes| bytes.0)
         .sum();
     let others = moved.saturating_sub(issued);
-    others < LEAST || (others as f64) < SHARE * issued as f64
+    others < MIN_BYTES || (others as f64) < SHARE * issued as f64
 }
 
 fn device_used(device: &str) -> String {
@@ -211,7 +211,7 @@ fn foreign(device: &DeviceView, ours: Ours) -> Option<FindingBuilder> {
         }
     }
     let ours: u64 = ours.iter().flatten().sum();
-    if total < LEAST || (total as f64) < SHARE * ours as f64 {
+    if total < MIN_BYTES || (total as f64) < SHARE * ours as f64 {
         return None;
     }
     let finding = CHECK

@@ -17,7 +17,7 @@ const ROUNDS: usize = 5;
 const RANGE: f64 = 0.2;
 const SLOPE: f64 = 0.1;
 /// Minimum length of a run. `too-short` covers shorter ones.
-const SHORTEST: Nanos = Nanos::from_secs(3);
+const MIN_RUN: Nanos = Nanos::from_secs(3);
 /// Standard deviations by which the largest and the smallest of five rounds may differ by chance.
 const CHANCE: f64 = 5.0;
 
@@ -85,7 +85,7 @@ struct Rounds {
 fn together(courses: &[&Samples]) -> Option<Rounds> {
     let from = courses.iter().map(|course| course.measured()).max()?;
     let to = courses.iter().map(|course| course.end()).min()?;
-    if to.saturating_sub(from) < SHORTEST {
+    if to.saturating_sub(from) < MIN_RUN {
         return None;
     }
     let mut all = Samples::default();

@@ -7,7 +7,7 @@ use crate::evidence::amount::SaidNumbers;
 use crate::evidence::connections::{full_window, outgoing};
 
 /// From this share of the run on, the peer's window limits the result.
-const MOST: f64 = 0.5;
+const MAJORITY: f64 = 0.5;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -41,7 +41,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
 fn finding(entry: &Entry<'_>) -> Option<FindingBuilder> {
     let connections = outgoing(entry)?;
     let share = connections.share(|tcp| tcp.window_limited);
-    if share < MOST || full_window(&connections).is_some() {
+    if share < MAJORITY || full_window(&connections).is_some() {
         return None;
     }
     let what = format!("the receiving end limits the rate of job {}", entry.report.name);

@@ -100,7 +100,7 @@ fn cause(job: &JobPlan, replay: &ReplaySummary, issued: u64) -> (String, String)
         let mut settings = Vec::from_iter(synchronous.then(|| set(IOENGINE, QUEUEING_ENGINE)));
         settings.push(set(IODEPTH, wanted));
         let slow = "; if that does not help, the device is slower than the recorded one";
-        // The device may be slower, so these options are no claim.
+        // The device may be slower, so the finding does not promise that these options help.
         return (why, format!("set {}{slow}", listed(&settings)));
     }
     if of(ReplayCount::Starved) * 100 > issued {

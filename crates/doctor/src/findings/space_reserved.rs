@@ -9,7 +9,7 @@ use crate::check::{Before, Check, CollectedFindings, FindingBuilder};
 use crate::evidence::amount::SaidNumbers;
 
 /// From this share on, most calls have nothing to do.
-const MOST: f64 = 0.5;
+const MAJORITY: f64 = 0.5;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -51,7 +51,7 @@ fn finding(known: &Before<'_>, job: &JobPlan) -> Option<FindingBuilder> {
         range += file.len;
     }
     let share = reserved.as_f64() / range.max(Bytes(1)).as_f64();
-    if share < MOST {
+    if share < MAJORITY {
         return None;
     }
     let name = &job.identity.name;

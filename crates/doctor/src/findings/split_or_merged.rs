@@ -45,7 +45,7 @@ pub(crate) const CHECK: Check = Check {
 /// Minimum share of split or merged I/Os.
 const SHARE: f64 = 0.05;
 /// Minimum number of I/Os.
-const LEAST: u64 = 20;
+const MIN_IOS: u64 = 20;
 const NAMES: [(Dir, &str); 2] = [(Dir::Read, "reads"), (Dir::Write, "writes")];
 
 fn after(known: &After<'_>, findings: &mut CollectedFindings) {
@@ -106,7 +106,7 @@ fn split(
     let seen = &device.dirs[dir];
     let ios = issued.ios[dir];
     let more = device.splits(dir)?;
-    if ios < LEAST || (more as f64) < SHARE * ios as f64 {
+    if ios < MIN_IOS || (more as f64) < SHARE * ios as f64 {
         return None;
     }
     let limit = disk.and_then(|disk| disk.queue.max_io);
@@ -153,7 +153,7 @@ fn merged(
 ) -> Option<FindingBuilder> {
     let ios = issued.ios[dir];
     let merges = device.merged(dir)?;
-    if ios < LEAST || (merges as f64) < SHARE * ios as f64 {
+    if ios < MIN_IOS || (merges as f64) < SHARE * ios as f64 {
         return None;
     }
     let mut said = SaidNumbers::default();

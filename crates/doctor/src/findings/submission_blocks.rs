@@ -15,7 +15,7 @@ use crate::evidence::submission::{SHARE, blocked, each, mostly_submits};
 use crate::evidence::synchronous::synchronous;
 
 /// Minimum length of a run: CPU times of shorter runs are too coarse.
-const SHORTEST: Nanos = Nanos::from_millis(200);
+const MIN_RUN: Nanos = Nanos::from_millis(200);
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -57,7 +57,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
             continue;
         };
         let ran = entry.report.runtime / u64::from(entry.report.members.max(1));
-        if ran < SHORTEST || !mostly_submits(shares) || in_memory(known, &entry) {
+        if ran < MIN_RUN || !mostly_submits(shares) || in_memory(known, &entry) {
             continue;
         }
         let blocked = blocked(&entry, shares);

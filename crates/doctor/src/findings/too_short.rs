@@ -22,7 +22,7 @@ const BY_TIME: f64 = 0.95;
 /// Additional time, because the first and the last I/O may be only partly in it.
 const ROUNDING: f64 = 1.02;
 /// Minimum number of windows for a confidence interval.
-const FEWEST: u64 = 4;
+const MIN_WINDOWS: u64 = 4;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -160,7 +160,7 @@ fn longer(
 fn rough(entry: &Entry<'_>, row: &DirReport) -> Option<FindingBuilder> {
     let RateSummary { mean, dev, samples, .. } = row.iops_samples;
     // The windows of several jobs are added up; the deviation of the sum is unknown.
-    if entry.report.members > 1 || samples < FEWEST || mean <= 0.0 {
+    if entry.report.members > 1 || samples < MIN_WINDOWS || mean <= 0.0 {
         return None;
     }
     let half = student(samples - 1) * dev / (samples as f64).sqrt() / mean;

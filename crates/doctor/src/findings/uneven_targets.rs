@@ -17,7 +17,7 @@ const TIMES: f64 = 3.0;
 /// Minimum difference between these latencies, in ms.
 const MORE: f64 = 0.1;
 /// Minimum number of I/Os per device.
-const LEAST: u64 = 50;
+const MIN_IOS: u64 = 50;
 /// The counters of the devices may differ from those of the job by this share. A larger difference
 /// comes from other programs.
 const OTHERS: f64 = 0.05;
@@ -120,7 +120,7 @@ fn finding(known: &After<'_>, entry: &Entry<'_>) -> Option<FindingBuilder> {
         return None;
     }
     let mut views = devices(known, entry)?;
-    let whole = views.iter().all(|view| fills(entry, view.seconds) && ios(view) >= LEAST);
+    let whole = views.iter().all(|view| fills(entry, view.seconds) && ios(view) >= MIN_IOS);
     if !whole || !alone(entry, &views) {
         return None;
     }
@@ -222,7 +222,7 @@ mod tests {
         let remedy = "use one job for each target: filename=/dev/nvme1n1 in one, filename=/dev/nvme0n1 in \
                     another";
         assert_eq!(found[0].remedy, remedy);
-        assert_eq!(reported([0.1, 0.2], |_| {}), [], "not so much slower");
+        assert_eq!(reported([0.1, 0.2], |_| {}), [], "a ratio of 2 is below the limit");
         assert_eq!(reported([0.01, 0.05], |_| {}), [], "not by much");
     }
 

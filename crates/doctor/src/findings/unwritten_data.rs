@@ -16,7 +16,7 @@ use crate::machine::{FileState, Machine, WrittenData};
 /// A smaller share of unwritten data makes no visible difference.
 const FEW: f64 = 0.01;
 /// From this share on, the result does not measure the device.
-const MOST: f64 = 0.5;
+const MAJORITY: f64 = 0.5;
 /// Fewer random reads may happen to find more data than the share says.
 const DRAWN: u64 = 64;
 /// Probability that no random read finds unwritten data, above which there is no finding.
@@ -172,7 +172,7 @@ fn finding(
         .remedy(fill(&state.path, from..to, held > Bytes::ZERO || spills))
         .option(FILENAME);
     let few = spread == Spread::Even && reads < DRAWN;
-    match share < MOST || few || written {
+    match share < MAJORITY || few || written {
         true => Some((share, finding.at_most(Severity::Suspect))),
         false => Some((share, finding)),
     }

@@ -11,7 +11,7 @@ use crate::evidence::setting::leave_out;
 
 const LARGER: &str = "leave window_size out, or set a larger one";
 /// From this share of the run on, the window limits the result.
-const MOST: f64 = 0.5;
+const MAJORITY: f64 = 0.5;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -79,7 +79,7 @@ fn own_buffer(
         return Some((evidence, LARGER, vec![leave_out(WINDOW_SIZE)]));
     }
     let share = connections.share(|tcp| tcp.send_buffer_limited);
-    if share < MOST {
+    if share < MAJORITY {
         return None;
     }
     let (remedy, settings) = match set {
@@ -94,7 +94,7 @@ fn own_buffer(
 /// Examines the receive windows of the peers.
 fn peers(connections: &Outgoing<'_>, said: &mut SaidNumbers) -> Option<WindowLimit> {
     let share = connections.share(|tcp| tcp.window_limited);
-    let size = full_window(connections).filter(|_| share >= MOST)?;
+    let size = full_window(connections).filter(|_| share >= MAJORITY)?;
     let evidence = format!(
         "the receive window of the peer ({}) was full for {} of the run",
         said.bytes("window", size),

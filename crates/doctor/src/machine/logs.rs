@@ -6,17 +6,17 @@ use fiord_plan::{FileKind, JobPlan, Plan};
 use fiord_sys::{block, file, in_use};
 use fiord_types::JobIndex;
 
-/// Most files of a job that are examined.
-const MOST: usize = 16;
+/// Maximum number of files of a job that are examined.
+const MAX_FILES: usize = 16;
 
 /// A log on the disk of a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogOnTarget {
     /// The job.
     pub job: JobIndex,
-    /// Its log.
+    /// Path of the log.
     pub log: PathBuf,
-    /// Its file or device.
+    /// File or device of the job.
     pub target: PathBuf,
     /// The disk, as a directory of sysfs.
     pub disk: PathBuf,
@@ -37,7 +37,7 @@ fn of_job(job: &JobPlan) -> Option<LogOnTarget> {
         }
     }
     let stored = |kind| matches!(kind, FileKind::Regular | FileKind::Block | FileKind::Char);
-    let targets = job.target.files.iter().filter(|target| stored(target.kind)).take(MOST);
+    let targets = job.target.files.iter().filter(|target| stored(target.kind)).take(MAX_FILES);
     targets.filter_map(|target| Some((target, disk_of_target(&target.path)?))).find_map(
         |(target, disk)| {
             let (log, _) = disks.iter().find(|(_, other)| *other == disk)?;

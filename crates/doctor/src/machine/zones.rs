@@ -9,7 +9,7 @@ use fiord_types::{Bytes, Dir};
 use super::{Evidence, Unavailable};
 
 /// Maximum number of zones in a report: a report of all zones can take seconds.
-const MOST: usize = 4096;
+const MAX_ZONES: usize = 4096;
 
 /// Totals of the zones of a range that have a write pointer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -72,9 +72,9 @@ pub(super) fn survey(plan: &Plan) -> Vec<(PathBuf, Evidence<Written>)> {
 
 fn written(path: &Path, from: Bytes, to: Bytes) -> Evidence<Written> {
     let device = ZonedNode::open(path, false).map_err(|e| Unavailable::of(&e))?;
-    let zones = device.report(from, MOST).map_err(|e| Unavailable::of(&e))?;
-    if zones.len() == MOST && zones.last().is_some_and(|zone| zone.end() < to) {
-        return Err(Unavailable(format!("more than {MOST} zones")));
+    let zones = device.report(from, MAX_ZONES).map_err(|e| Unavailable::of(&e))?;
+    if zones.len() == MAX_ZONES && zones.last().is_some_and(|zone| zone.end() < to) {
+        return Err(Unavailable(format!("more than {MAX_ZONES} zones")));
     }
     Ok(zones.iter().filter(|zone| zone.start < to).fold(Written::default(), Written::add))
 }

@@ -1,6 +1,6 @@
 //! The bare loop: the system calls of a random read, an offset for each, and nothing else.
 //!
-//! It records no statistics, checks only that each transfer is complete, and makes no decision per
+//! The loop records no statistics, checks only that each transfer is complete, and makes no decision per
 //! I/O. So it shows what a generator without any cost would reach on this machine. `cargo xtask bench`
 //! runs it in turn with fiord and fio.
 //!

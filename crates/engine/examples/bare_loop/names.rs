@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use super::{Job, Measured, cpu_time, die};
 
-/// Makes the call of an engine of this name on `count` names in a directory, from which it looks them up. `None`: there
-/// is no such call.
+/// Makes the call of an engine of this name on `count` names in a directory, from which it looks them up. `None`: no call
+/// has this name.
 pub(crate) fn run(job: &Job, engine: &str, directory: &str) -> Option<Measured> {
     let call: fn(i32, &CString) -> i32 = match engine {
         "filecreate" => create,

@@ -14,7 +14,7 @@ use crate::{EndSignal, EngineError};
 ///
 /// # Errors
 ///
-/// Those of `open`, or it takes much longer than the timeout.
+/// `open` fails, or takes much longer than the timeout.
 pub(crate) fn patiently<T: Send + 'static, E: From<EngineError> + Send + 'static>(
     engine: &'static str,
     timeout: Nanos,

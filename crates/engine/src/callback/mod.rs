@@ -307,7 +307,7 @@ impl<C: Client> Engine for Callbacks<C> {
     }
 
     fn close(&mut self) -> Result<(), EngineError> {
-        // A job whose user has ended the run does not wait for answers, and is no failure.
+        // A job whose user has ended the run does not wait for answers, and does not fail.
         let interrupted = self.end.is_interrupted();
         self.drain();
         let unanswered = self.requests.in_flight() > 0;

@@ -10,8 +10,8 @@ use crate::{EngineError, library};
 /// The version of the interface.
 const API: u32 = 1;
 
-/// The largest library that is searched for functions, bytes.
-const LARGEST: u64 = 1 << 30;
+/// Maximum size in bytes of a library that is searched for functions.
+const MAX_LIBRARY: u64 = 1 << 30;
 
 /// `enum fiord_op_kind`.
 pub(super) mod kind {
@@ -84,13 +84,13 @@ pub(super) struct Functions {
 ///
 /// # Errors
 ///
-/// It is not a library, a plug-in of fio, or a library of another version, or it lacks a function.
+/// The file is not a library, or is a plug-in of fio or a library of another version, or lacks a function.
 pub(super) fn load(path: &Path) -> Result<Functions, EngineError> {
     let shown = path.display();
     let wrong = |why: &str| EngineError::plain(format!("ioengine=external:{shown}: {why}"));
     library::possible(&format_args!("ioengine=external:{shown}"))?;
     let file = std::fs::metadata(path).and_then(|facts| match facts.len() {
-        len if facts.is_file() && len <= LARGEST => std::fs::read(path),
+        len if facts.is_file() && len <= MAX_LIBRARY => std::fs::read(path),
         _ => Err(std::io::ErrorKind::InvalidData.into()),
     });
     let bytes = file.map_err(|error| match error.raw_os_error() {

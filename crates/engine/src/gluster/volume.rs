@@ -114,9 +114,9 @@ impl Drop for Volume {
 /// After how many seconds without an answer to its ping the library gives a server up. It notices that between once and
 /// twice this time after the last answer, so that a call lasts at most as long as the timeout of the job.
 fn ping_timeout(timeout: Nanos) -> u64 {
-    /// The most that the library accepts.
-    const MOST: u64 = 1013;
-    timeout.0.div_ceil(2_000_000_000).clamp(1, MOST)
+    /// Maximum that the library accepts.
+    const MAX_SECONDS: u64 = 1013;
+    timeout.0.div_ceil(2_000_000_000).clamp(1, MAX_SECONDS)
 }
 
 /// The connections for questions before the run, with the plans that they are for. They stay open until the process ends.

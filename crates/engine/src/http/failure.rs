@@ -28,7 +28,7 @@ impl RequestFailure {
         RequestFailure { is_passing: true, ..self }
     }
 
-    /// The bytes from the server are no answer.
+    /// The failure of a request whose answer is not valid HTTP.
     pub(super) fn of_answer(error: &HttpError, used: bool) -> RequestFailure {
         let (errno, help) = match error {
             HttpError::NoAnswer => (

@@ -21,11 +21,11 @@ const SPILL: usize = 16 << 10;
 /// How much of the body of a refusal is kept.
 const KEPT_REFUSAL: usize = 64 << 10;
 
-/// The longest list of 1000 names, in bytes: each has at most 1024 bytes, which may be encoded, and attributes.
-const LONGEST_LIST: u64 = 16 << 20;
+/// Maximum length in bytes of a list of 1000 names: each has at most 1024 bytes, which may be encoded, and attributes.
+const MAX_LIST: u64 = 16 << 20;
 
-/// The longest body of an answer to another request, in bytes.
-const LONGEST_REPLY: u64 = 1 << 20;
+/// Maximum length of the body of an answer to another request, in bytes.
+const MAX_REPLY: u64 = 1 << 20;
 
 /// What a lane does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -211,8 +211,8 @@ impl RequestLane {
         self.list = ListScan::default();
         let limit = match self.call {
             ObjectCall::Get => self.data.len as u64,
-            ObjectCall::List => LONGEST_LIST,
-            _ => LONGEST_REPLY,
+            ObjectCall::List => MAX_LIST,
+            _ => MAX_REPLY,
         };
         self.reader.begin(self.call.method(), limit);
         if self.stage == LaneStage::Ready {

@@ -55,7 +55,7 @@ pub struct Http {
     writer: RequestWriter,
     servers: Vec<Server>,
     tls: Option<TlsClient>,
-    /// Those of slot `s` begin at `s` times the number of servers.
+    /// The lanes of slot `s` begin at index `s` times the number of servers.
     lanes: Vec<RequestLane>,
     /// The server of each slot's request.
     chosen: Box<[usize]>,

@@ -19,8 +19,8 @@ pub(super) const SECRET_HEADERS: &[&str] = &[
     "x-auth-token",
 ];
 
-/// The most headers that a signature covers.
-const MOST_SIGNED: usize = 10;
+/// Maximum number of headers that a signature covers.
+const MAX_SIGNED: usize = 10;
 
 /// What a request asks the server to do with objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -346,7 +346,7 @@ impl S3Access {
             }
         };
         // Sorted by name, and the first one is in the request already.
-        let mut headers = [("", ""); MOST_SIGNED];
+        let mut headers = [("", ""); MAX_SIGNED];
         let mut count = 0;
         let mut add = |name: &'static str, value| {
             headers[count] = (name, value);

@@ -9,8 +9,8 @@ use crate::Slot;
 /// The first pause.
 const FIRST: Duration = Duration::from_millis(100);
 
-/// The longest pause.
-const LONGEST: Duration = Duration::from_secs(5);
+/// Maximum pause.
+const MAX_PAUSE: Duration = Duration::from_secs(5);
 
 /// The pauses of the requests of a job.
 pub(super) struct RetryPauses {
@@ -46,7 +46,7 @@ impl RetryPauses {
         if *failed >= self.limit.max(least).0 {
             return None;
         }
-        let pause = FIRST.saturating_mul(1 << (*failed).min(16)).min(LONGEST);
+        let pause = FIRST.saturating_mul(1 << (*failed).min(16)).min(MAX_PAUSE);
         *failed += 1;
         let until = now.saturating_add(pause.as_nanos() as u64);
         self.count += usize::from(self.until[slot as usize].replace(until).is_none());
@@ -77,7 +77,7 @@ impl RetryPauses {
     /// How long the shortest pause still lasts.
     pub(super) fn left(&self, now: u64) -> Duration {
         let first = self.until.iter().flatten().min();
-        first.map_or(LONGEST, |until| Duration::from_nanos(until.saturating_sub(now)))
+        first.map_or(MAX_PAUSE, |until| Duration::from_nanos(until.saturating_sub(now)))
     }
 }
 

@@ -49,7 +49,7 @@ impl UploadStep {
 /// The upload of a slot's object.
 #[derive(Default)]
 pub(super) struct Upload {
-    /// The request in flight. `None`: the op has one request, and is no upload.
+    /// The request in flight. `None`: the op is a single request, not an upload in parts.
     pub(super) step: Option<UploadStep>,
     part_size: usize,
     /// The encoded identifier. Empty before the server has told it.

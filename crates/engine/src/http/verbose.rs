@@ -39,7 +39,7 @@ fn masked(head: &str, mark: &str) -> String {
     text
 }
 
-/// Writes to standard error. A closed one is no reason to fail.
+/// Writes to standard error. If standard error is closed, the text is lost and the job continues.
 fn print(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

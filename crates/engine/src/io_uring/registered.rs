@@ -20,7 +20,7 @@ const MAX_BUFFERS: u32 = 1 << 14;
 /// How the buffers are registered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Registered {
-    /// They are not registered.
+    /// No buffer is registered.
     Nothing,
     /// All buffers as one, under index 0.
     AsOne,

@@ -37,7 +37,7 @@ impl Comparisons {
     /// read follows, and the op has not ended.
     #[cold]
     pub(super) fn reads_again(&mut self, slot: Slot, status: i32) -> bool {
-        // Another op of the slot may follow, which is no comparison.
+        // The next op of the slot may be something else than a comparison.
         let Some(read) = self.reads.get_mut(slot as usize).and_then(Option::take) else {
             return false;
         };
@@ -72,7 +72,7 @@ mod tests {
             assert_eq!(comparisons.reads_again(1, status), follows, "{status:#x}");
             let next = comparisons.next_read().map(|next| next.command);
             assert_eq!(next, follows.then_some(read.command));
-            assert!(!comparisons.reads_again(1, status), "the read itself is no comparison");
+            assert!(!comparisons.reads_again(1, status), "the read itself is not a comparison");
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::{Op, Slot, TrimRange};
 #[derive(Debug)]
 pub(super) struct RangeLists {
     lists: Vec<BlockRange>,
-    /// Most ranges of a list.
+    /// Maximum number of ranges of a list.
     most: usize,
     /// The ranges of each slot's next trim; empty if each trim has one range.
     next: Vec<Vec<TrimRange>>,

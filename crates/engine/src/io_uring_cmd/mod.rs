@@ -363,7 +363,7 @@ impl Engine for IoUringCmd {
     fn attach(&mut self, file: FileIndex, target: &Attachment) -> Result<(), EngineError> {
         let known = self.known.get(file.get()).copied();
         let known = known.ok_or_else(|| {
-            EngineError::plain(format!("file {file} is no namespace of the plan"))
+            EngineError::plain(format!("file {file} is not a namespace of the plan"))
         })?;
         if let Some(space) = self.spaces.get_mut(file.get()) {
             *space = known;

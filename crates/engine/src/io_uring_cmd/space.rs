@@ -13,12 +13,12 @@ pub(crate) struct NamespaceBlocks {
     shift: Option<u8>,
     /// Blocks of a zone; 0 if the namespace has no zones.
     zone: u64,
-    /// Most bytes that one command may transfer. The engine splits longer ops.
+    /// Maximum number of bytes that one command may transfer. The engine splits longer ops.
     pub most_data: u32,
 }
 
-/// Most blocks of a command: the block count has 16 bits and is counted from 0 (NVM 3.2).
-pub(super) const MOST_BLOCKS: u64 = 1 << 16;
+/// Maximum number of blocks of a command: the block count has 16 bits and is counted from 0 (NVM 3.2).
+pub(super) const MAX_BLOCKS: u64 = 1 << 16;
 
 impl NamespaceBlocks {
     /// Stands for a file that is not attached.
@@ -28,7 +28,7 @@ impl NamespaceBlocks {
     /// Address space of a target of the plan.
     pub(crate) fn new(target: &NvmeTarget) -> Self {
         let block = target.block.max(1);
-        let most = MOST_BLOCKS.saturating_mul(block.into());
+        let most = MAX_BLOCKS.saturating_mul(block.into());
         NamespaceBlocks {
             nsid: target.device.nsid,
             block,

@@ -27,8 +27,8 @@ use crate::{
     Attachment, EndSignal, EngineConfig, EngineError, MachineClock, Op, OpKind, Outcome, Slot,
 };
 
-/// The largest number of blocks of the commands with 10 bytes.
-const MOST_BLOCKS: u64 = 0xffff;
+/// Maximum number of blocks of the commands with 10 bytes.
+const MAX_BLOCKS: u64 = 0xffff;
 
 /// The commands of a job to its logical units, each of which has a session of its own.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ unsafe impl Send for IscsiClient {}
 #[derive(Debug, Default)]
 struct Unit {
     session: Option<IscsiSession>,
-    /// Those of the last session: tasks outlive it.
+    /// Functions of the last session, whose tasks outlive it.
     functions: Option<Arc<IscsiFunctions>>,
     /// The offset after the last byte that the job uses, in bytes.
     end: u64,
@@ -351,7 +351,7 @@ unsafe fn command(
     let (f, context, unit) = (&session.functions, session.context, session.unit);
     let (lun, size, len, done) = (unit.lun, unit.block.0 as c_int, op.len, completed);
     let (block, blocks) = (op.offset / unit.block.0, u64::from(op.len) / unit.block.0);
-    let short = block + blocks <= u64::from(u32::MAX) && blocks <= MOST_BLOCKS;
+    let short = block + blocks <= u64::from(u32::MAX) && blocks <= MAX_BLOCKS;
     let fua = c_int::from(durable);
     // SAFETY: the context is valid, and the caller vouches for the rest.
     unsafe {

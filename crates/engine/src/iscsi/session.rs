@@ -80,15 +80,15 @@ impl Default for Answer {
 /// A logical unit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LogicalUnit {
-    /// Its number.
+    /// Logical unit number.
     pub lun: c_int,
     /// Bytes.
     pub size: Bytes,
     /// Bytes of a block.
     pub block: Bytes,
-    /// It deallocates blocks (UNMAP).
+    /// The unit deallocates blocks (UNMAP).
     pub unmaps: bool,
-    /// It is write-protected.
+    /// The unit is write-protected.
     pub read_only: bool,
 }
 
@@ -457,7 +457,7 @@ unsafe extern "C" fn answered_command(
     }
     if code == status::GOOD && !task.data.is_null() {
         let len = usize::try_from(task.data_bytes).unwrap_or(0);
-        // SAFETY: the task has so many bytes of data.
+        // SAFETY: the task has `data_bytes` bytes of data.
         answer.data = unsafe { std::slice::from_raw_parts(task.data, len) }.to_vec();
     }
     answer.task = data.cast();

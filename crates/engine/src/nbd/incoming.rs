@@ -26,7 +26,7 @@ pub(super) struct Incoming {
 /// What a receive brought.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Received {
-    /// So many bytes for the data, and perhaps others for the buffer.
+    /// Number of bytes for the data; other bytes may have arrived for the buffer.
     Bytes(usize),
     /// Nothing has arrived, or a signal has.
     Nothing,
@@ -69,7 +69,7 @@ impl Incoming {
     ///
     /// # Safety
     ///
-    /// `data` is valid memory of so many bytes, which nothing else uses.
+    /// `data` is valid memory with this address and length in bytes, which nothing else uses.
     pub(super) unsafe fn receive(
         &mut self,
         transport: &mut Transport,

@@ -320,7 +320,7 @@ impl Nbd {
                 unsafe { std::ptr::write_bytes(at, 0, len as usize) };
             }
             ReplyContent::Data { .. } | ReplyContent::Hole { .. } => {
-                return Err(NbdError::Broken("it sends data, although the request was no read"));
+                return Err(NbdError::Broken("it sends data, although the request was not a read"));
             }
             ReplyContent::Error { errno, why } => {
                 transfer.errno.get_or_insert(errno_of(errno));

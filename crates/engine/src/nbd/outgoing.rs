@@ -9,8 +9,8 @@ use crate::Slot;
 use crate::tls::TlsStream;
 use crate::transport::{Moved, Transport};
 
-/// How many pieces of memory one system call sends at most.
-const MOST_PIECES: usize = 256;
+/// Maximum number of pieces of memory that one system call sends.
+const MAX_PIECES: usize = 256;
 
 /// Requests that were not sent yet, in order.
 pub(super) struct RequestQueue {
@@ -95,7 +95,7 @@ impl RequestQueue {
             // SAFETY: all zeroes is a valid message header.
             let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
             message.msg_iov = rest.as_mut_ptr();
-            message.msg_iovlen = rest.len().min(MOST_PIECES);
+            message.msg_iovlen = rest.len().min(MAX_PIECES);
             let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
             // SAFETY: the pieces are headers that this value owns, and data that the caller vouches for.
             let sent = unsafe { libc::sendmsg(fd, &raw const message, flags) };

@@ -12,7 +12,7 @@ pub(super) const SIZE: u64 = 1 << 20;
 
 /// What the server does after a request.
 pub(super) enum Reaction {
-    /// Sends these bytes in pieces of at most so many bytes.
+    /// Sends these bytes in pieces of at most this number of bytes.
     Send(Vec<u8>, usize),
     /// Closes the connection.
     Close,

@@ -267,7 +267,7 @@ fn an_interrupted_job_does_not_wait_for_the_server() {
     assert!(all.iter().all(|(outcome, ..)| *outcome == Outcome::ENDED), "{all:?}");
 }
 
-/// The end of the run time is no reason to give up a request before its timeout.
+/// At the end of the run time the job still waits for a request until its timeout.
 #[test]
 fn a_job_that_must_stop_waits_for_the_timeout() {
     let port = start(ALL, |_, _| Vec::new());

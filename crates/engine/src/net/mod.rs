@@ -58,7 +58,7 @@ pub struct NetCalls {
 
 /// The part of an op that has been carried out, and how it goes on.
 enum Step {
-    /// So many bytes were moved; 0: the peer has ended the stream.
+    /// Number of bytes that were moved; 0: the peer has ended the stream.
     Moved(usize),
     /// The op ends with this result.
     End(i64),
@@ -388,7 +388,7 @@ impl Transfer for NetCalls {
 ///
 /// # Safety
 ///
-/// They must be readable memory that nothing changes while the slice is in use.
+/// The bytes must be readable memory that nothing changes while the slice is in use.
 unsafe fn bytes_of<'a>(span: Span, at: usize, len: usize) -> &'a [u8] {
     // SAFETY: the caller vouches for the memory.
     unsafe { std::slice::from_raw_parts(span.data.add(at), len) }

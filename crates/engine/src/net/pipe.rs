@@ -9,8 +9,8 @@ use crate::error::raw_result;
 use crate::sync::Span;
 use crate::{EngineConfig, EngineError};
 
-/// The largest pipe that every user may have.
-const MOST: u64 = 1 << 20;
+/// Maximum size of a pipe that every user may have, in bytes.
+const MAX_PIPE: u64 = 1 << 20;
 
 /// A pipe through which blocks pass. It is empty between calls that succeed.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl Pipe {
         }
         // SAFETY: the descriptors are new and belong to nothing else.
         let [read, write] = ends.map(|fd| unsafe { OwnedFd::from_raw_fd(fd) });
-        let wanted = config.buffer_bytes.clamp(Bytes(64 << 10), Bytes(MOST)).0;
+        let wanted = config.buffer_bytes.clamp(Bytes(64 << 10), Bytes(MAX_PIPE)).0;
         // SAFETY: the call takes no pointers. If it fails, the pipe keeps its size.
         unsafe { libc::fcntl(ends[1], libc::F_SETPIPE_SZ, wanted as i32) };
         // SAFETY: the call takes no pointers.

@@ -29,10 +29,10 @@ use crate::{
     MachineClock, Op, Outcome, Queued, Slot, Time, Want,
 };
 
-/// Longest time that the job busy-waits for a completion before it sleeps, ns.
-const LONGEST_SPIN: u64 = 20_000;
-/// Shortest such time, ns: it grows again when it brings completions.
-const SHORTEST_SPIN: u64 = 1_000;
+/// Maximum time that the job busy-waits for a completion before it sleeps, ns.
+const MAX_SPIN: u64 = 20_000;
+/// Minimum time that the job busy-waits, ns: the time grows again when it brings completions.
+const MIN_SPIN: u64 = 1_000;
 
 /// Engine that issues the calls of a synchronous engine on other threads.
 pub struct Offload<E: Engine<Clock = MachineClock> + Send + 'static> {
@@ -96,7 +96,7 @@ impl<E: Engine<Clock = MachineClock> + Send + 'static> Offload<E> {
             ended: Vec::with_capacity(slots as usize),
             in_flight: 0,
             completed: 0,
-            spin: LONGEST_SPIN,
+            spin: MAX_SPIN,
             stall: Stall { since: 0, taken: 0, wake: 1 },
         };
         // If one of them fails, dropping the engine ends the others.
@@ -189,7 +189,7 @@ impl<E: Engine<Clock = MachineClock> + Send + 'static> Offload<E> {
             } else {
                 if rest > start {
                     // Busy-waiting was in vain.
-                    self.spin = (self.spin / 2).max(SHORTEST_SPIN);
+                    self.spin = (self.spin / 2).max(MIN_SPIN);
                     rest = start;
                 }
                 let short = together && self.shared.calls_are_short();
@@ -201,7 +201,7 @@ impl<E: Engine<Clock = MachineClock> + Send + 'static> Offload<E> {
             }
             let count = self.take(want.max - taken, done);
             if count > 0 && rest > start {
-                self.spin = (self.spin * 2).min(LONGEST_SPIN);
+                self.spin = (self.spin * 2).min(MAX_SPIN);
             }
             taken += count;
         }

@@ -40,7 +40,7 @@ pub enum CallResult {
 /// A session that was lost.
 #[derive(Debug)]
 pub struct LostSession {
-    /// Its index.
+    /// Index of the session.
     session: usize,
     why: String,
 }

@@ -19,7 +19,7 @@ pub(super) const ACCESS_REMOTE: c_int = 1 | 2 | 4;
 /// `IBV_SEND_SIGNALED`.
 pub(super) const SIGNALED: u32 = 2;
 /// `RDMA_MAX_RESP_RES`, `RDMA_MAX_INIT_DEPTH`: as many reads in flight as the device allows.
-pub(super) const MOST_READS: u8 = 0xff;
+pub(super) const MAX_READS: u8 = 0xff;
 /// `IBV_QP_MIN_RNR_TIMER`.
 pub(super) const CHANGES_MIN_RNR_TIMER: c_int = 1 << 15;
 /// 0.04 ms, as a code of the InfiniBand specification. The default, 0, is 655 ms.

@@ -10,11 +10,11 @@ use fiord_types::Errno;
 
 use super::abi::{
     ACCESS_LOCAL, ACCESS_REMOTE, ALWAYS, CHANGES_MIN_RNR_TIMER, CmId, CompletionChannel, ConnParam,
-    Context, MOST_READS, MemoryKeys, Piece, QueuePairAttributes, QueuePairChange, RELIABLE,
+    Context, MAX_READS, MemoryKeys, Piece, QueuePairAttributes, QueuePairChange, RELIABLE,
     RdmaFunctions, ReceiveRequest, SHORT_WAIT, SendRequest, WorkCompletion, event, status,
 };
 use super::manager::{ConnectionEvent, Manager, PATIENCE, resolve, wait_for};
-use super::message::{GREETING, LEN, MOST_BUFFERS, PeerMessage, RemoteBuffer, Role, word};
+use super::message::{GREETING, LEN, MAX_BUFFERS, PeerMessage, RemoteBuffer, Role, word};
 use crate::{EndSignal, EngineError};
 
 /// Completions with these identifiers are not those of ops, whose identifiers are slots.
@@ -25,8 +25,8 @@ pub(super) const FAREWELL_SENT: u64 = MESSAGE_CAME + 2;
 /// How long the end of a stream may take to reach the peer.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// How long a peer may take to say what it does.
-const LONGEST: Duration = Duration::from_secs(30);
+/// Maximum time for a peer to say what it does.
+const GREETING_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The buffers of a job.
 #[derive(Debug, Clone, Copy)]
@@ -157,8 +157,8 @@ impl Link {
         ConnParam {
             private_data: greeting.as_ptr(),
             private_data_len: GREETING.len() as u8,
-            responder_resources: MOST_READS,
-            initiator_depth: MOST_READS,
+            responder_resources: MAX_READS,
+            initiator_depth: MAX_READS,
             flow_control: 1,
             retry_count: ALWAYS,
             rnr_retry_count: ALWAYS,
@@ -389,7 +389,7 @@ impl Link {
     /// Tells the peer what this end does and where its buffers are.
     fn say(&mut self, said: u32, lent: Lent) -> Result<(), EngineError> {
         let base = lent.base.expose_provenance() as u64;
-        let count = u64::from(lent.count).min(MOST_BUFFERS as u64);
+        let count = u64::from(lent.count).min(MAX_BUFFERS as u64);
         // SAFETY: the memory is registered.
         let keys = unsafe { &*self.buffers };
         let place = (base, lent.stride as u64, count);
@@ -431,7 +431,7 @@ impl Link {
                 let last = self.heard()?;
                 return last.map(Some).ok_or_else(|| wrong_peer("closed the connection"));
             }
-            if began.elapsed() > LONGEST {
+            if began.elapsed() > GREETING_TIMEOUT {
                 return Err(wrong_peer("is connected and does not answer"));
             }
             wait_for(&[manager.fd()], PATIENCE / 10)?;

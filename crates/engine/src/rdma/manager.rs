@@ -19,8 +19,8 @@ use crate::{EndSignal, EngineError};
 /// How long a call waits before it checks whether the job must stop.
 pub(super) const PATIENCE: Duration = Duration::from_millis(20);
 
-/// How long the steps of a connection to a peer may take together.
-const LONGEST: Duration = Duration::from_secs(30);
+/// Maximum time of all steps of a connection to a peer together.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Time limit of one step in ms.
 const STEP_MS: i32 = 5000;
@@ -167,7 +167,7 @@ impl Manager {
             match self.next_event() {
                 Some(event) if event.kind == wanted => return Ok(Some(event)),
                 Some(event) => return Err(failed(peer, event)),
-                None if began.elapsed() > LONGEST => {
+                None if began.elapsed() > CONNECT_TIMEOUT => {
                     return Err(cannot_connect(peer, "rdma_get_cm_event", Errno::ETIMEDOUT));
                 }
                 None => {}

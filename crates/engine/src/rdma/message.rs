@@ -21,10 +21,10 @@ use fiord_plan::model::RdmaPlan;
 use super::abi::{MemoryKeys, opcode};
 
 /// Length of the message in bytes.
-pub(super) const LEN: usize = 16 + MOST_BUFFERS * 16;
+pub(super) const LEN: usize = 16 + MAX_BUFFERS * 16;
 
-/// The number of buffers that the message has room for, and so the largest `iodepth`.
-pub(super) const MOST_BUFFERS: usize = RdmaPlan::MOST_IN_FLIGHT as usize;
+/// Maximum number of buffers in the message, and so the maximum `iodepth`.
+pub(super) const MAX_BUFFERS: usize = RdmaPlan::MAX_IN_FLIGHT as usize;
 
 /// The private data of a connection request or its answer from fiord.
 pub(super) const GREETING: [u8; 6] = *b"fiord\x01";
@@ -90,7 +90,7 @@ impl PeerMessage {
             field.fold(0_u32, |value, byte| value << 8 | u32::from(*byte))
         };
         let (word, count, largest_block) = (number(0), number(4) as usize, number(8));
-        if word > word::RECV || count == 0 || count > MOST_BUFFERS {
+        if word > word::RECV || count == 0 || count > MAX_BUFFERS {
             return None;
         }
         let buffer = |at: usize| RemoteBuffer {

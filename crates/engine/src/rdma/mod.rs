@@ -45,7 +45,7 @@ const GRACE: u64 = 1_000_000_000;
 /// How long the device may take to return the requests of a closed connection, in ns.
 const FLUSHING: u64 = 5_000_000_000;
 
-/// The most completions that are taken in one call.
+/// Maximum number of completions that are taken in one call.
 const BATCH: usize = 32;
 
 /// RDMA through librdmacm and libibverbs.

@@ -62,7 +62,7 @@ impl CommandBuilder {
     }
 
     /// The command for an op. `None` if the op is not a whole number of blocks, lies beyond what
-    /// the command can address, or is no operation of a SCSI device.
+    /// the command can address, or is not an operation of a SCSI device.
     pub(super) fn of(&self, op: &Op, capacity: Capacity) -> Option<Request> {
         let block = capacity.block.0;
         if !op.offset.is_multiple_of(block) || !u64::from(op.len).is_multiple_of(block) {

@@ -1,7 +1,7 @@
 //! `sg`: SCSI commands through version 3 of the kernel's generic driver.
 //!
 //! On a character device (`/dev/sgN`) `write(2)` submits a command and `read(2)` takes its
-//! completion, so many commands can be in flight. On a block device each command is an `SG_IO`
+//! completion, which allows many commands in flight. On a block device each command is an `SG_IO`
 //! ioctl, which returns when the command is done.
 //!
 //! `libzbc` (`sync/libzbc.rs`) prepares its devices with `ready.rs`, too.
@@ -27,7 +27,7 @@ use crate::{
 use command::{CommandBuilder, DataPhase, Request};
 use ready::{capacity, refused};
 
-/// Most commands in flight on one open character device (`SG_MAX_QUEUE` of the kernel's
+/// Maximum number of commands in flight on one open character device (`SG_MAX_QUEUE` of the kernel's
 /// `drivers/scsi/sg.c`).
 const ROOM: u32 = 16;
 /// First version of the driver that supports polled completions.
@@ -251,7 +251,7 @@ impl Sg {
             return false;
         };
         let file = self.places[slot as usize].file;
-        let limits = self.device(file).map_or(unmap::UnmapLimits::LEAST, |device| device.unmap);
+        let limits = self.device(file).map_or(unmap::UnmapLimits::MIN, |device| device.unmap);
         let place = &mut self.places[first as usize];
         let Some(Request { cdb, data: DataPhase::Range(..) }) = &mut place.order else {
             return false;
@@ -322,7 +322,7 @@ impl Engine for Sg {
             builder: CommandBuilder::new(&self.plan, stream),
             queues,
             in_flight: 0,
-            unmap: if queues { self.unmap_limits(&fd) } else { unmap::UnmapLimits::LEAST },
+            unmap: if queues { self.unmap_limits(&fd) } else { unmap::UnmapLimits::MIN },
             fd,
             stream: opened,
         };
@@ -470,7 +470,7 @@ impl Sg {
     /// What one UNMAP of this job may hold.
     fn unmap_limits(&self, fd: &OwnedFd) -> unmap::UnmapLimits {
         match self.plan.trims {
-            0 | 1 => unmap::UnmapLimits::LEAST,
+            0 | 1 => unmap::UnmapLimits::MIN,
             trims => {
                 let limits = unmap::limits(fd);
                 unmap::UnmapLimits { ranges: limits.ranges.min(trims), ..limits }

@@ -31,7 +31,7 @@ pub(crate) fn capacity(engine: &str, fd: &OwnedFd) -> Result<Capacity, EngineErr
 /// The error for a command that an engine sent and that failed.
 pub(crate) fn refused(engine: &str, command: &str, failure: Failure) -> EngineError {
     let help = match failure {
-        Failure::Kernel(Errno::ENOTTY | Errno::EINVAL) => "it is no SCSI device".to_string(),
+        Failure::Kernel(Errno::ENOTTY | Errno::EINVAL) => "it is not a SCSI device".to_string(),
         Failure::Kernel(Errno::EPERM | Errno::EACCES) => {
             "SCSI commands need root (CAP_SYS_RAWIO), or membership in the device's group".into()
         }

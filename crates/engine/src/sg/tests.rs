@@ -26,7 +26,7 @@ fn file(path: &str, kind: FileKind) -> Attachment {
 fn what_is_no_scsi_device_is_refused_with_a_reason() {
     let mut sg = engine(SgPlan::default());
     let error = sg.attach(FileIndex(0), &file("/dev/null", FileKind::Char)).unwrap_err();
-    assert!(error.to_string().contains("it is no SCSI device"), "{error}");
+    assert!(error.to_string().contains("it is not a SCSI device"), "{error}");
     let op = Op {
         kind: OpKind::Read,
         file: FileIndex(0),

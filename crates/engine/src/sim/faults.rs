@@ -11,10 +11,10 @@ use super::random::Random;
 use super::store::SharedDisk;
 use crate::Op;
 
-/// Number of injected faults that the list holds. The others are only counted.
-const MOST_LISTED: usize = 1000;
-/// Number of bit positions that the list holds for a fault.
-const MOST_BITS: usize = 64;
+/// Maximum number of injected faults in the list. The others are only counted.
+const MAX_LISTED: usize = 1000;
+/// Maximum number of bit positions that the list holds for a fault.
+const MAX_BITS: usize = 64;
 
 /// The faults that a simulated device injected into the I/Os of a job.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl FaultLog {
             Some((_, count)) => *count += 1,
             None => self.counts.push((fault.kind, 1)),
         }
-        if self.list.len() < MOST_LISTED {
+        if self.list.len() < MAX_LISTED {
             self.list.push(fault);
         }
     }
@@ -344,7 +344,7 @@ fn alter(
             for bit in &flipped {
                 data[(bit / 8) as usize] ^= 1 << (bit % 8);
             }
-            entry.bits = flipped.into_iter().take(MOST_BITS).collect();
+            entry.bits = flipped.into_iter().take(MAX_BITS).collect();
             !data.is_empty()
         }
         FaultEffect::Shifted { by, .. } => {

@@ -75,7 +75,7 @@ struct CachedWrite {
     old: Box<[u8]>,
     /// The bytes that it stored.
     new: Box<[u8]>,
-    /// It disappears with the next flush.
+    /// The next flush discards this write.
     doomed: bool,
 }
 

@@ -153,7 +153,7 @@ fn ext4_block(target: &Attachment, fd: RawFd) -> Result<u64, EngineError> {
 ///
 /// # Errors
 ///
-/// It cannot be opened, or it has contents that another program wrote.
+/// The donor cannot be opened, or has contents that another program wrote.
 fn open_donor(path: &Path) -> Result<OwnedFd, EngineError> {
     let failed = |error| EngineError::from_sys("donorname", &error);
     let how = Open::write_only().create(true).mode(0o644);

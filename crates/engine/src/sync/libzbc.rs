@@ -151,7 +151,7 @@ mod tests {
         };
         let error = engine.attach(FileIndex(0), &target).unwrap_err().to_string();
         assert!(error.contains("ioengine=libzbc: READ CAPACITY"), "{error}");
-        assert!(error.contains("it is no SCSI device"), "{error}");
+        assert!(error.contains("it is not a SCSI device"), "{error}");
         for (kind, errno) in [(OpKind::Read, Errno::EINVAL), (OpKind::Trim, Errno::EOPNOTSUPP)] {
             let slot = engine.take_slots().pop();
             let Some(slot) = slot else { continue };

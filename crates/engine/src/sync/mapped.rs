@@ -9,8 +9,8 @@ use fiord_types::{Bytes, Errno, FileIndex};
 use super::Span;
 use crate::{Attachment, FileKind};
 
-/// Most bytes of a file that are mapped at a time: so many that the window seldom moves, and so few
-/// that a thousand jobs fit into the address space (128 TiB). A multiple of every alignment.
+/// Maximum number of bytes of a file that are mapped at a time. The window is large, so that it seldom moves,
+/// and small enough that a thousand of them fit into the address space (128 TiB). A multiple of every alignment.
 const WINDOW: u64 = 64 << 30;
 
 /// Copies bytes to an offset of a mapped file.
@@ -49,7 +49,7 @@ impl MappedFiles {
     ///
     /// # Errors
     ///
-    /// Those of `mmap(2)` and `madvise(2)`.
+    /// `mmap(2)` or `madvise(2)` fails.
     pub(super) fn attach(
         &mut self,
         file: FileIndex,

@@ -164,7 +164,7 @@ impl SpliceCalls {
     }
 }
 
-/// A pipe with room for `wanted` bytes, or less if this process may not have so much.
+/// A pipe with room for `wanted` bytes, or for less if the kernel does not allow this process such a large pipe.
 fn open_pipe(wanted: u64) -> Result<(OwnedFd, OwnedFd), Errno> {
     let mut ends = [-1; 2];
     // SAFETY: the call writes two descriptors.

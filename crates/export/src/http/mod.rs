@@ -13,8 +13,8 @@ pub mod server;
 
 use crate::metrics::{ExpositionFormat, MetricsState};
 
-/// The longest request that is read, bytes.
-const LONGEST_REQUEST: usize = 8 << 10;
+/// Maximum length of a request that is read, bytes.
+const MAX_REQUEST: usize = 8 << 10;
 
 /// What `/` shows.
 const INDEX: &str = "fiord serves metrics for Prometheus at /metrics\n";
@@ -24,13 +24,13 @@ const INDEX: &str = "fiord serves metrics for Prometheus at /metrics\n";
 pub struct HttpAnswer {
     /// The whole response.
     pub bytes: Vec<u8>,
-    /// It contains the metrics.
+    /// The response contains the metrics.
     pub has_metrics: bool,
 }
 
 /// Whether the bytes received so far are a whole request, or more than a request may have.
 fn is_complete(received: &[u8]) -> bool {
-    received.len() >= LONGEST_REQUEST || received.windows(4).any(|end| end == b"\r\n\r\n")
+    received.len() >= MAX_REQUEST || received.windows(4).any(|end| end == b"\r\n\r\n")
 }
 
 /// The answer to a request: its first line and its header lines, with the empty line at their end.
@@ -38,7 +38,7 @@ fn is_complete(received: &[u8]) -> bool {
 pub fn answer(request: &[u8], state: &MetricsState) -> HttpAnswer {
     let text = String::from_utf8_lossy(request);
     let Some((head, _)) = text.split_once("\r\n\r\n") else {
-        return match request.len() >= LONGEST_REQUEST {
+        return match request.len() >= MAX_REQUEST {
             true => plain("431 Request Header Fields Too Large", "The request is too long.\n", ""),
             false => plain("400 Bad Request", "The request is not complete.\n", ""),
         };
@@ -162,7 +162,7 @@ mod tests {
         ] {
             assert_eq!(status(request), expected, "{request:?}");
         }
-        let long = format!("GET /{} HTTP/1.1", "a".repeat(LONGEST_REQUEST));
+        let long = format!("GET /{} HTTP/1.1", "a".repeat(MAX_REQUEST));
         assert_eq!(status(&long), "431 Request Header Fields Too Large");
         assert!(is_complete(long.as_bytes()));
     }

@@ -76,7 +76,7 @@ struct ServerState {
 /// What the thread is doing.
 #[derive(Debug, Default)]
 struct Answering {
-    /// It sends an answer.
+    /// The thread sends an answer.
     busy: bool,
     /// The metrics are final.
     is_final: bool,
@@ -154,7 +154,7 @@ struct HttpClient {
 struct ClientAnswer {
     bytes: Vec<u8>,
     sent: usize,
-    /// It has the final metrics.
+    /// The answer has the final metrics.
     is_final: bool,
 }
 

@@ -14,13 +14,13 @@ use super::{HostMetrics, JOB_PHASES, MetricsState, RunPhase, phase_word};
 /// The kind of a family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FamilyKind {
-    /// It only grows. Its samples end in `_total`.
+    /// The value only grows. Samples end in `_total`.
     Counter,
-    /// It goes up and down.
+    /// The value goes up and down.
     Gauge,
-    /// It is always 1, and its labels tell something. Its samples end in `_info`.
+    /// Info metric: always 1, the labels carry the information. Samples end in `_info`.
     Info,
-    /// It counts values by size. Its samples end in `_bucket`, `_sum` and `_count`; a native histogram has one sample
+    /// Counts of values by size. Samples end in `_bucket`, `_sum` and `_count`; a native histogram has one sample
     /// without an ending.
     Histogram,
 }

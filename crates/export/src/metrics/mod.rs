@@ -51,12 +51,12 @@ impl ExpositionFormat {
 /// What a run is doing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RunPhase {
-    /// It prepares files, or waits for its hosts.
+    /// The run prepares files, or waits for its hosts.
     #[default]
     Preparing,
-    /// Its jobs run.
+    /// The jobs run.
     Running,
-    /// It is over, and its findings are known.
+    /// The run is over, and its findings are known.
     Ended,
 }
 

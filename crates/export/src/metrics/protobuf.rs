@@ -13,8 +13,8 @@ use super::text::seconds;
 
 /// Values up to this are counted as 0. The default of Prometheus' clients, 2^-128.
 const ZERO_THRESHOLD: f64 = 2.938_735_877_055_719e-39;
-/// Empty buckets that are written as such, because a new span takes more space.
-const MOST_EMPTY: i32 = 2;
+/// Maximum number of empty buckets in a row that are written as such, because a new span takes more space.
+const MAX_EMPTY: i32 = 2;
 
 /// Writes the metrics.
 pub(super) fn write(families: &[Family<'_>]) -> Vec<u8> {
@@ -106,7 +106,7 @@ fn spans(buckets: &[(i32, u64)]) -> (Vec<(i32, u32)>, Vec<i64>) {
     for &(index, n) in buckets {
         let gap = index - next;
         match spans.last_mut() {
-            Some((_, length)) if gap <= MOST_EMPTY => {
+            Some((_, length)) if gap <= MAX_EMPTY => {
                 for _ in 0..gap {
                     count(0, &mut deltas);
                 }

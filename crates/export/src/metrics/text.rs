@@ -1,6 +1,6 @@
 //! Metrics as text: Prometheus' format 0.0.4, and OpenMetrics 1.0.
 //!
-//! They differ in the names of families: in OpenMetrics, `# TYPE fiord_ios counter` precedes `fiord_ios_total`, and
+//! The formats differ in the names of families: in OpenMetrics, `# TYPE fiord_ios counter` precedes `fiord_ios_total`, and
 //! families of the kind `info` exist. The readers of 0.0.4, such as the node exporter, need the whole name there. Both
 //! documents end in `# EOF`, which 0.0.4 takes for a comment, so a reader of either notices a document that is cut.
 

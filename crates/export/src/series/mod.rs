@@ -35,7 +35,7 @@ pub const SERIES_PERCENTILES: [f64; 7] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 1
 enum ColumnRole {
     /// The time of the row.
     Time,
-    /// It identifies a series.
+    /// The column identifies a series.
     Tag,
     /// A value.
     Field,
@@ -103,7 +103,7 @@ pub struct SeriesRow<'a> {
 struct RowLatencies {
     /// ns. `None` without latencies.
     mean: Option<f64>,
-    /// Those of [`SERIES_PERCENTILES`]; empty without a histogram.
+    /// Values of [`SERIES_PERCENTILES`]; empty without a histogram.
     percentiles: Vec<Nanos>,
     /// Mean time in which an I/O was in flight, ns. `None` if it is not measured.
     in_flight: Option<f64>,

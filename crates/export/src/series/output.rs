@@ -7,7 +7,7 @@ use fiord_sys::file::{FileGuard, RowFile};
 use fiord_sys::standard_output;
 use fiord_types::Errno;
 
-/// The most bytes of one write: what a pipe takes as a whole (`PIPE_BUF`).
+/// Maximum number of bytes of one write: what a pipe takes as a whole (`PIPE_BUF`).
 const WRITE: usize = 4096;
 
 /// A series cannot be written.

@@ -22,11 +22,11 @@ pub struct RunOrder {
 /// What one host is given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostOrder {
-    /// Its name as the user wrote it.
+    /// Name of the host as the user wrote it.
     pub name: String,
     /// The TCP port of its agent. `None` if it is reached in another way.
     pub port: Option<u16>,
-    /// Its jobs.
+    /// Jobs of the host.
     pub job: JobOrder,
     /// The verify states that its jobs may load: the file name on a run without hosts, and the contents.
     pub states: Vec<(String, Vec<u8>)>,

@@ -5,8 +5,8 @@ use fiord_types::{Bytes, HostIndex, sort};
 use crate::message::HostTarget;
 use crate::outcome::HostOutcome;
 
-/// At most this many hosts are named.
-const MOST: usize = 8;
+/// Maximum number of hosts that are named.
+const MAX_NAMES: usize = 8;
 
 /// A part of shared storage that a host writes.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ pub fn conflicts<'a>(
             && let Some(name) = hosts.clone().nth(other.host.get()).map(|host| &host.name)
         {
             found.push((part.host, part.conflict_with(other, name)));
-            if found.len() == MOST {
+            if found.len() == MAX_NAMES {
                 break;
             }
         }

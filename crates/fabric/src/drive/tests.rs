@@ -352,7 +352,7 @@ fn a_host_whose_jobs_outlast_their_run_time_is_named_and_given_up() {
     let begun = 15 * SECOND;
     let done = bounded(vec![endless], vec![begun, begun + 50 * MS]);
     assert!(done.took < begun + 300 * MS, "{}", done.took);
-    // Jobs that end in time, or a little later, are no news.
+    // Jobs that end in time, or a little later, are not reported.
     let done = bounded(vec![VirtualAgent::running_for(19 * SECOND)], Vec::new());
     assert_eq!((done.when(is_overdue), done.failure(0)), (None, None));
 }
@@ -471,7 +471,7 @@ fn shared_storage_is_reported_before_the_first_write() {
     assert_eq!((laid_out, done.outcome.start), (None, None));
 }
 
-/// The messages and the CPU time of a run on so many hosts, ns.
+/// The messages and the CPU time, ns, of a run on `hosts` hosts.
 fn cost(hosts: usize) -> (u64, u64) {
     let agents = (0..hosts).map(|rank| VirtualAgent {
         ahead: rank as i64 * 1_000_003,

@@ -41,17 +41,17 @@ pub enum IpVersion {
     /// All.
     #[default]
     Any,
-    /// Those of IPv4.
+    /// IPv4 addresses.
     V4,
-    /// Those of IPv6.
+    /// IPv6 addresses.
     V6,
 }
 
-/// Why a text is no [`Endpoint`], or a name has no address.
+/// Why a text is not an [`Endpoint`], or a name has no address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadEndpoint {
     /// The port is not a number, or above 65535.
-    #[error("`{text}` is no TCP port. To fix: write HOST,PORT with a port from 0 to 65535")]
+    #[error("`{text}` is not a TCP port. To fix: write HOST,PORT with a port from 0 to 65535")]
     Port {
         /// The text in place of the port.
         text: String,

@@ -14,8 +14,8 @@ use crate::frame::{
 /// A peer is stalled if too many bytes wait and it has taken none for this long.
 const STALL: Nanos = Nanos::from_secs(1);
 
-/// This many bytes never wait, however fast the peer takes them.
-const MOST_QUEUED: Bytes = Bytes(4 * MAX_QUEUE as u64);
+/// Maximum number of bytes that wait, even for a peer that takes them fast.
+const MAX_QUEUED: Bytes = Bytes(4 * MAX_QUEUE as u64);
 
 /// How long a process may take to end after its standard output.
 const ENDING: Nanos = Nanos::from_secs(1);
@@ -150,7 +150,7 @@ impl HostLink {
         self.queue.push(bytes);
         self.flush(now);
         let (queued, late) = (self.queued(), now.saturating_sub(self.took_at) >= STALL);
-        if queued > MOST_QUEUED || queued > Bytes(MAX_QUEUE as u64) && late {
+        if queued > MAX_QUEUED || queued > Bytes(MAX_QUEUE as u64) && late {
             return Err(Loss::Stalled { queued });
         }
         Ok(())

@@ -45,13 +45,13 @@ use process::AgentProcess;
 use seal::{Seal, SealKeys};
 use wire::Wire;
 
-/// How many connections are being made at once. The others wait. Many processes of ssh at once would need much memory, and
-/// sshd refuses some connections if too many have not authenticated yet.
-pub const MOST_CONNECTING: usize = 64;
+/// Maximum number of connections that are being made at once. The others wait. Many processes of ssh at once would need
+/// much memory, and sshd refuses some connections if too many have not authenticated yet.
+pub const MAX_CONNECTING: usize = 64;
 
-/// How many peers that made a connection may not have spoken yet. If another one comes, one of them is lost that had the
-/// time to speak.
-pub const MOST_STRANGERS: usize = 1024;
+/// Maximum number of peers that made a connection and have not spoken yet. If another one comes, one of them is lost that
+/// had the time to speak.
+pub const MAX_STRANGERS: usize = 1024;
 
 /// How long a connection may take, and how long a peer that made one may take until its first message is complete.
 const CONNECT_LIMIT: Nanos = Nanos::from_secs(10);
@@ -105,11 +105,11 @@ enum Approach {
 /// Why a peer is in [`Hub::fresh`].
 #[derive(Debug)]
 enum Freshness {
-    /// Its connection is being made. After the time it is lost.
+    /// The connection to the peer is being made. After the time it is lost.
     Connecting(Attempt),
-    /// Its process was started. After the time other processes may start.
+    /// The process of the peer was started. After the time other processes may start.
     Started,
-    /// It made the connection and has not spoken. After the time it is lost.
+    /// The peer made the connection and has not spoken. After the time it is lost.
     Accepted {
         /// The address of its machine.
         from: String,
@@ -224,7 +224,7 @@ impl Hub {
     /// Accepts connections. Each is a new peer, whose first arrival is [`Happening::Joined`]. Returns the endpoint with the
     /// port that the kernel chose for port 0. A Unix socket is removed when the hub is dropped.
     ///
-    /// A peer whose first message is not complete within 10 s is lost. If [`MOST_STRANGERS`] have not spoken, the oldest one
+    /// A peer whose first message is not complete within 10 s is lost. If [`MAX_STRANGERS`] have not spoken, the oldest one
     /// of the machine that has most of them is lost after a second, so a peer that speaks waits at most so long for others
     /// that do not.
     ///
@@ -426,7 +426,7 @@ mod tests {
             let until = now().saturating_add(left);
             hub.fresh.values_mut().for_each(|fresh| fresh.0 = until);
         };
-        for _ in 0..MOST_STRANGERS {
+        for _ in 0..MAX_STRANGERS {
             streams.push(TcpStream::connect(&address).unwrap());
             assert!(matches!(next(&mut hub).what, Happening::Joined { .. }));
             age(&mut hub, LIMIT);
@@ -444,7 +444,7 @@ mod tests {
             assert!(spoke.is_some());
             streams.push(client);
         }
-        assert!(hub.fresh.len() <= MOST_STRANGERS);
+        assert!(hub.fresh.len() <= MAX_STRANGERS);
         assert!(!hub.links.contains_key(&HostIndex(0)));
         // The time of one is up.
         age(&mut hub, LIMIT);

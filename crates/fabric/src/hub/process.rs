@@ -21,7 +21,7 @@ const NO_SUCH_COMMAND: i32 = 127;
 #[derive(Debug)]
 pub(super) struct AgentProcess {
     child: Child,
-    /// Its standard error, until that ends.
+    /// Standard error of the process, until that ends.
     errors: Option<File>,
     last_line: LastLine,
     /// The command line, for messages.
@@ -144,12 +144,12 @@ struct LastLine {
 }
 
 impl LastLine {
-    /// The number of bytes of a line that are kept.
-    const MOST: usize = 1000;
+    /// Maximum number of bytes of a line that are kept.
+    const MAX_KEPT: usize = 1000;
 
     fn push(&mut self, bytes: &[u8]) {
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
-            let room = Self::MOST.saturating_sub(self.begun.len());
+            let room = Self::MAX_KEPT.saturating_sub(self.begun.len());
             self.begun.extend_from_slice(&part[..part.len().min(room)]);
             if part.ends_with(b"\n") {
                 let line = std::mem::take(&mut self.begun);
@@ -162,7 +162,7 @@ impl LastLine {
 
     fn text(&self) -> String {
         let begun = !self.begun.trim_ascii().is_empty();
-        printable(if begun { &self.begun } else { &self.complete }, Self::MOST)
+        printable(if begun { &self.begun } else { &self.complete }, Self::MAX_KEPT)
     }
 }
 

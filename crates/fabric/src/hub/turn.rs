@@ -14,7 +14,7 @@ use super::link::{FromLink, HostLink};
 use super::process::AgentProcess;
 use super::wire::Wire;
 use super::{
-    Approach, CONNECT_LIMIT, Freshness, Hub, MOST_CONNECTING, MOST_STRANGERS, PROCESS_TURN, now,
+    Approach, CONNECT_LIMIT, Freshness, Hub, MAX_CONNECTING, MAX_STRANGERS, PROCESS_TURN, now,
 };
 use crate::contract::{Arrival, Happening, Loss};
 
@@ -237,7 +237,7 @@ impl Hub {
     fn begin_waiting(&mut self) {
         let making = |(_, why): &&(Nanos, Freshness)| !matches!(why, Freshness::Accepted { .. });
         let mut count = self.fresh.values().filter(making).count();
-        while count < MOST_CONNECTING
+        while count < MAX_CONNECTING
             && let Some((peer, approach)) = self.waiting.pop_front()
         {
             if !self.links.contains_key(&peer) {
@@ -318,7 +318,7 @@ impl Hub {
 
     /// Whether one more peer may be silent.
     fn has_room(&self) -> bool {
-        self.strangers().count() < MOST_STRANGERS
+        self.strangers().count() < MAX_STRANGERS
     }
 
     /// Ends the connection of a peer that has said nothing. It is the oldest one of the machine that has most of them, so

@@ -16,9 +16,9 @@ pub(crate) struct Faults {
     pub(crate) delay_us: Range<u64>,
     /// The largest piece in bytes. Its size is random.
     pub(crate) piece: usize,
-    /// One of so many pieces is lost: it arrives 200 ms later, as after a retransmission of TCP. 0: none.
+    /// One of this many pieces is lost: it arrives 200 ms later, as after a retransmission of TCP. 0: none.
     pub(crate) lost_one_in: u64,
-    /// The connection breaks after so many bytes of the client.
+    /// The connection breaks after this many bytes of the client.
     pub(crate) break_after: Option<u64>,
 }
 

@@ -52,17 +52,17 @@ pub(crate) struct HostsConsole {
 struct HostNameLines {
     /// As the user wrote it, for messages.
     typed: String,
-    /// Its own name, for results, as in fio.
+    /// The host's own name, for results, as in fio.
     own: String,
     /// How far its jobs were last.
     progress: Option<Box<Progress>>,
     /// The live line has not shown that.
     is_progress_new: bool,
-    /// It is reached, prepares or runs, so that it will send progress.
+    /// The host is reached, prepares or runs, so that it will send progress.
     goes_on: bool,
     /// What is known of it for a report of the run so far.
     report: HostReport,
-    /// It runs, so it answers when it is asked for a report.
+    /// The host runs, so it answers when it is asked for a report.
     runs: bool,
 }
 

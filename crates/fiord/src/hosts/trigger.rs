@@ -25,7 +25,7 @@ pub(super) struct LocalTrigger {
 }
 
 impl LocalTrigger {
-    /// The trigger of a run on so many hosts.
+    /// The trigger of a run on `hosts` hosts.
     pub(super) fn new(general: &GeneralOptions, hosts: usize) -> Self {
         LocalTrigger {
             command: general.trigger.command.clone(),

@@ -137,7 +137,7 @@ pub(super) fn of(subcommand: &str) -> ManualSections {
             "devices" => (
                 &[],
                 &[],
-                &[("COLUMNS", "The width of the table, if standard output is no terminal.")],
+                &[("COLUMNS", "The width of the table, if standard output is not a terminal.")],
             ),
             _ => (&[], &[], &[]),
         };

@@ -1,7 +1,7 @@
 //! A server in the background: another process of this program, in a session of its own.
 //!
-//! The process that the user started ends when the server listens, so that a script can go on. `fork(2)` alone is no
-//! alternative, because it copies only one thread.
+//! The process that the user started ends when the server listens, so that a script can go on. `fork(2)` alone does not
+//! suffice, because it copies only one thread.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -31,7 +31,7 @@ pub(crate) enum DaemonError {
     Runs {
         /// The file.
         path: PathBuf,
-        /// Its process.
+        /// Process id of the server.
         id: u32,
     },
     /// The file cannot be written.

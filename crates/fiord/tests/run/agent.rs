@@ -66,7 +66,7 @@ impl Agents {
         self.say(host, &ToHost::Job(Box::new(order)));
     }
 
-    /// The next arrival that is no heartbeat and no event.
+    /// The next arrival that is neither a heartbeat nor an event.
     #[track_caller]
     pub(crate) fn next(&mut self) -> (HostIndex, Happening) {
         let since = Instant::now();

@@ -13,7 +13,7 @@ use page::{Page, Step};
 /// Programs that commands of the book may start, besides fiord.
 const PROGRAMS: [&str; 7] = ["fiord", "./bin/fio", "export", "kill", "ln", "mkdir", "cat"];
 
-/// Most seconds that the commands of a page may take.
+/// Maximum number of seconds that the commands of a page may take.
 const LIMIT: u32 = 120;
 
 fn root() -> PathBuf {
@@ -24,7 +24,7 @@ fn root() -> PathBuf {
 fn pages() -> Vec<Page> {
     let root = root();
     let mut paths = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
-    for folder in ["docs", "docs/recipes"] {
+    for folder in ["docs", "docs/recipes", "docs/dev"] {
         let entries = fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path());
         paths.extend(entries.filter(|path| path.extension().is_some_and(|e| e == "md")));
     }

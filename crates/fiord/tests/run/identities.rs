@@ -24,7 +24,7 @@ const MEASURED: [(&str, [bool; 3], [bool; 3]); 7] = [
 const KINDS: [&str; 3] = ["slat_ns", "clat_ns", "lat_ns"];
 
 fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("{value} is no count"))
+    value.as_u64().unwrap_or_else(|| panic!("{value} is not a count"))
 }
 
 /// Checks one direction of a job whose I/Os have all completed, and returns their number.

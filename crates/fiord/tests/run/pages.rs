@@ -60,7 +60,7 @@ fn results_become_pages() {
     place.run(&format!("{JOB} --output-format=json+ --output=a.json --html=a.html")).ok();
     place.run("report a.json -o b.html").ok();
     // A result of fio, with text before the document.
-    place.write("fio.json", "fio: this is no JSON\n{\"jobs\": [{\"jobname\": \"old\", \"read\": {\"total_ios\": 1, \"iops\": 2}}]}\n");
+    place.write("fio.json", "fio: this is not JSON\n{\"jobs\": [{\"jobname\": \"old\", \"read\": {\"total_ios\": 1, \"iops\": 2}}]}\n");
     let ran = place.run("report a.html fio.json").ok();
     assert!(ran.out.contains("<article id=\"r2\">") && ran.out.contains("old"), "{}", ran.out);
     let read = |name: &str| fs::read_to_string(place.path(name)).unwrap();

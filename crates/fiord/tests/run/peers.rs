@@ -40,7 +40,7 @@ fn all_hosts_send_to_the_first_without_a_job_for_it() {
     assert_eq!((found[3].1, found[3].2), (mib(16), mib(16)));
 }
 
-/// A second job that reads from the first host, or writes to it. It begins after so many seconds, which differ by host.
+/// A second job that reads from the first host, or writes to it. It begins after `seconds`, which differ by host.
 fn second_job(rw: &str, seconds: &str, port: u16) -> String {
     format!(
         "--name=a --ioengine=null --rw=read --size=1g --time_based --runtime={seconds} --name=b --stonewall \
@@ -85,7 +85,7 @@ fn wrong_peers_are_reported_before_any_host_is_reached() {
     for (hosts, peer, why) in [
         ("n1", "next", "needs two hosts"),
         ("n[1-3]", "pair", "even number of hosts"),
-        ("n[1-3]", "n4", "`peer=n4` is no host of this run"),
+        ("n[1-3]", "n4", "`peer=n4` is not a host of this run"),
     ] {
         let ran = run(&place, hosts, &format!("{job} --peer={peer}"));
         assert_eq!(ran.status, Some(1), "{ran:?}");

@@ -8,7 +8,7 @@ const SAMPLES: u64 = 200_000;
 /// Runs a job on the simulated device and compares every percentile with the distribution: `quantile` maps a
 /// share to a latency, and `slope` is its derivative.
 ///
-/// fiord prints the middle of a bucket. There are 64 buckets per power of two, so a bucket is no wider than a
+/// fiord prints the middle of a bucket. There are 64 buckets per power of two, so the width of a bucket is at most a
 /// 64th of its values. The quantile of a sample also varies by chance; the device has a fixed seed, so every
 /// run has the same result.
 #[track_caller]

@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 /// How many ports each process of tests has.
 const EACH: u16 = 100;
-/// The most processes of tests that can have ports at the same time.
+/// Maximum number of processes of tests that can have ports at the same time.
 const PROCESSES: u16 = 200;
 
-/// Returns the first of so many ports in a row that nothing uses, and that no other test gets soon.
+/// Returns the first of `count` ports in a row that nothing uses, and that no other test gets soon.
 ///
-/// They lie below those that the kernel gives to connections (`net.ipv4.ip_local_port_range`): a connection of another test
-/// could get one of those between this call and the job that listens.
+/// The ports lie below those that the kernel gives to connections (`net.ipv4.ip_local_port_range`): a connection of another
+/// test could get one of those between this call and the job that listens.
 pub(crate) fn free(count: u16) -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = first();

@@ -137,7 +137,7 @@ fn what_is_asked_for_is_done() {
     assert_eq!(place.script("ls /tmp").out, "new\n");
 }
 
-/// A report, a log or a page is no data for a disk.
+/// Reports, logs and pages never overwrite a device.
 #[test]
 fn outputs_do_not_overwrite_devices_and_files_in_use() {
     let place = Place::new();

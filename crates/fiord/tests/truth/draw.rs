@@ -6,7 +6,7 @@ use crate::expected::Asked;
 /// A job of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct DrawnJob {
-    /// Its options, without `name`.
+    /// Options of the job, without `name`.
     pub options: Vec<String>,
     pub asked: Asked,
     /// `ramp_time`, ns.

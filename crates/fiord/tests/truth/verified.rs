@@ -50,7 +50,7 @@ fn check(seed: u64) -> (Comparisons, String) {
     let record = JobRecord::of(&read("r_sim.1.log"));
     let span = Span { begin: 0, end: record.last_end() };
     let mut truth = EntryTruth::of(&record, span, &asked);
-    // The job flushes the device before it reads its writes back. That is no sync that the user asked for.
+    // The job flushes the device before it reads its writes back. The user did not ask for that flush.
     c.same("flushes", truth.syncs_issued, 1);
     (truth.syncs, truth.syncs_issued) = (Vec::new(), 0);
     let written = last_write(&record);

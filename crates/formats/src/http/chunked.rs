@@ -2,11 +2,11 @@
 
 use super::HttpError;
 
-/// The longest line with the length of a chunk, or in the trailer, in bytes.
-const LONGEST_LINE: usize = 4096;
+/// Maximum length of a line with the length of a chunk, or in the trailer, in bytes.
+const MAX_LINE: usize = 4096;
 
-/// The most bytes of all lines of the trailer.
-const LONGEST_TRAILER: usize = 16 << 10;
+/// Maximum length of all lines of the trailer, in bytes.
+const MAX_TRAILER: usize = 16 << 10;
 
 /// Finds the data in a chunked body.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ enum ChunkState {
     Length(Option<u64>),
     /// In an extension after the length.
     Extension(u64),
-    /// In the data, so many bytes before the end.
+    /// In the data; number of bytes before its end.
     Data(u64),
     /// In the line end after the data; whether the carriage return has passed.
     DataEnd(bool),
@@ -76,7 +76,7 @@ impl Chunks {
     /// A byte outside the data.
     fn byte(&mut self, byte: u8) -> Result<(), HttpError> {
         self.line += 1;
-        if self.line > LONGEST_LINE {
+        if self.line > MAX_LINE {
             return Err(HttpError::BadChunk);
         }
         self.state = match (self.state, byte) {
@@ -104,7 +104,7 @@ impl Chunks {
             (ChunkState::Trailer, b'\n') => {
                 self.trailer += self.line;
                 self.line = 0;
-                if self.trailer > LONGEST_TRAILER {
+                if self.trailer > MAX_TRAILER {
                     return Err(HttpError::BadChunk);
                 }
                 ChunkState::Trailer

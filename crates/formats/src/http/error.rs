@@ -1,6 +1,6 @@
 //! What is wrong with an answer of a server.
 
-/// Why bytes from a server are no answer to a request. `Display` says what is wrong, and begins with the subject.
+/// Why bytes from a server are not an answer to a request. `Display` says what is wrong, and begins with the subject.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {
     /// The answer does not begin as one of HTTP/1.
@@ -9,10 +9,10 @@ pub enum HttpError {
     /// The head of the answer is longer than the limit.
     #[error("the head of the answer is longer than {0} bytes")]
     LongHead(usize),
-    /// A line of the head is no header.
+    /// A line of the head is not a header.
     #[error("the answer has a header that HTTP does not allow: \"{0}\"")]
     BadHeader(String),
-    /// The length of the body is no number, or has two values.
+    /// The length of the body is not a number, or has two values.
     #[error("the answer has an invalid Content-Length")]
     BadLength,
     /// The body is encoded in a way that was not asked for.
@@ -30,7 +30,7 @@ pub enum HttpError {
     /// The body is longer than the limit.
     #[error("the answer has more than the {limit} bytes that fiord asked for")]
     LongBody {
-        /// The most bytes that the caller accepts.
+        /// Maximum number of bytes that the caller accepts.
         limit: u64,
     },
     /// The connection ended before the first byte of an answer.

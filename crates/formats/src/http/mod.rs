@@ -45,7 +45,7 @@ pub use request::{HttpMethod, base64_of, basic_credentials, start_request};
 pub use response::{HttpEvent, HttpReader};
 pub use sign::{EMPTY_SHA256, S3Key, S3Signer, UnsignedRequest, sha256_hex};
 pub use stamp::UtcStamp;
-pub use upload::{MOST_PARTS, PartList, UploadEnd, upload_id};
+pub use upload::{MAX_PARTS, PartList, UploadEnd, upload_id};
 
 /// The MD5 digest of data, as servers want it for customer keys of S3 and for `etag` of Swift.
 #[must_use]

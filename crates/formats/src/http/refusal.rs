@@ -1,7 +1,7 @@
 //! The documents in which servers say why they refused a request.
 
-/// The longest text of a refusal, in characters.
-const LONGEST: usize = 300;
+/// Maximum length of the text of a refusal, in characters.
+const MAX_TEXT: usize = 300;
 
 /// Why a server refused a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -57,7 +57,7 @@ pub(super) fn unescape(text: &str) -> String {
 fn tidy(text: &str) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());
     let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(LONGEST) {
+    match line.char_indices().nth(MAX_TEXT) {
         Some((end, _)) => format!("{}...", &line[..end]),
         None => line,
     }
@@ -90,7 +90,7 @@ mod tests {
         fn any_body_is_one_short_line(body in prop::collection::vec(any::<u8>(), 0..600)) {
             let refusal = RefusalText::read(&body);
             for text in [refusal.code, refusal.message] {
-                prop_assert!(text.chars().count() <= LONGEST + 3 && !text.chars().any(char::is_control));
+                prop_assert!(text.chars().count() <= MAX_TEXT + 3 && !text.chars().any(char::is_control));
             }
         }
     }

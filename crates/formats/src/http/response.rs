@@ -3,14 +3,14 @@
 use super::chunked::{ChunkStep, Chunks};
 use super::{HttpError, HttpMethod};
 
-/// The longest head of an answer, in bytes.
-const LONGEST_HEAD: usize = 64 << 10;
+/// Maximum length of the head of an answer, in bytes.
+const MAX_HEAD: usize = 64 << 10;
 
-/// The most preliminary answers (1xx) before the answer.
-const MOST_INTERIM: u32 = 16;
+/// Maximum number of preliminary answers (1xx) before the answer.
+const MAX_INTERIM: u32 = 16;
 
-/// The longest body of an answer that refuses a request, in bytes.
-const LONGEST_REFUSAL: u64 = 1 << 20;
+/// Maximum length of the body of an answer that refuses a request, in bytes.
+const MAX_REFUSAL: u64 = 1 << 20;
 
 /// How much of wrong bytes an error shows.
 const SHOWN: usize = 40;
@@ -30,7 +30,7 @@ pub enum HttpEvent<'a> {
 
 /// Reads one answer after the other from the bytes of a connection.
 ///
-/// It uses memory for one head, of at most 64 KiB. An error is final: the connection is of no more use.
+/// The reader uses memory for one head, of at most 64 KiB. An error is final: the connection is of no more use.
 #[derive(Debug, Clone)]
 pub struct HttpReader {
     state: ReaderState,
@@ -49,7 +49,7 @@ pub struct HttpReader {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum ReaderState {
     Head,
-    /// A body with so many bytes left.
+    /// A body; number of bytes that are left.
     Counted(u64),
     Chunked(Chunks),
     /// The body ends with the connection.
@@ -159,10 +159,10 @@ impl HttpReader {
         }
     }
 
-    /// The caller received so many of the [`HttpReader::plain_bytes`].
+    /// The caller received `bytes` of the [`HttpReader::plain_bytes`].
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If there are fewer of them.
     pub fn took(&mut self, bytes: u64) {
         let left = self.plain_bytes().checked_sub(bytes).expect("more bytes than the body has");
         if bytes > 0 {
@@ -174,7 +174,7 @@ impl HttpReader {
     /// Takes the next part of the answer from the input.
     ///
     /// # Errors
-    /// The bytes are no answer, or an answer that exceeds a limit.
+    /// The bytes are not an answer, or are an answer that exceeds a limit.
     pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<HttpEvent<'a>, HttpError> {
         match &mut self.state {
             ReaderState::Complete => Ok(HttpEvent::Complete),
@@ -227,9 +227,9 @@ impl HttpReader {
         }
     }
 
-    /// The most bytes of the body of this answer.
+    /// Maximum number of bytes of the body of this answer.
     fn limit(&self) -> u64 {
-        if self.is_success() { self.limit } else { self.limit.max(LONGEST_REFUSAL) }
+        if self.is_success() { self.limit } else { self.limit.max(MAX_REFUSAL) }
     }
 
     fn body<'a>(&mut self, data: &'a [u8]) -> Result<HttpEvent<'a>, HttpError> {
@@ -246,8 +246,8 @@ impl HttpReader {
             let end = memchr::memchr(b'\n', input).map_or(input.len(), |at| at + 1);
             let (line, rest) = input.split_at(end);
             *input = rest;
-            if self.head.len() + line.len() > LONGEST_HEAD {
-                return Err(HttpError::LongHead(LONGEST_HEAD));
+            if self.head.len() + line.len() > MAX_HEAD {
+                return Err(HttpError::LongHead(MAX_HEAD));
             }
             self.head.extend_from_slice(line);
             const START: &[u8] = b"HTTP/1.";
@@ -309,8 +309,8 @@ impl HttpReader {
             100..200 => {
                 self.interim += 1;
                 return match self.interim {
-                    ..=MOST_INTERIM => Ok(false),
-                    _ => Err(HttpError::ManyInterim(MOST_INTERIM)),
+                    ..=MAX_INTERIM => Ok(false),
+                    _ => Err(HttpError::ManyInterim(MAX_INTERIM)),
                 };
             }
             _ => self.status = status,

@@ -5,7 +5,7 @@
 pub struct UtcStamp([u8; 16]);
 
 impl UtcStamp {
-    /// The moment so many seconds after the beginning of 1970. Years after 9999 become 9999.
+    /// The moment `seconds` after the beginning of 1970. Years after 9999 become 9999.
     #[must_use]
     pub fn of_unix_seconds(seconds: u64) -> UtcStamp {
         // 31 December 9999, 23:59:59.

@@ -1,10 +1,10 @@
 //! Uploads of an object in parts: what S3 answers at their beginning and at their end, and the list of parts.
 
-/// The most parts of an object that S3 accepts.
-pub const MOST_PARTS: u32 = 10_000;
+/// Maximum number of parts of an object that S3 accepts.
+pub const MAX_PARTS: u32 = 10_000;
 
-/// The longest identifier of an upload, in bytes.
-const LONGEST_ID: usize = 4096;
+/// Maximum length of the identifier of an upload, in bytes.
+const MAX_ID: usize = 4096;
 
 /// The identifier of an upload, from the answer to the request that begins it. `None` if the document is something else.
 ///
@@ -23,7 +23,7 @@ pub fn upload_id(document: &[u8]) -> Option<String> {
     }
     let (id, _) = text.split_once("<UploadId>")?.1.split_once("</UploadId>")?;
     let id = super::refusal::unescape(id.trim());
-    let is_usable = !id.is_empty() && id.len() <= LONGEST_ID && !id.contains(char::is_control);
+    let is_usable = !id.is_empty() && id.len() <= MAX_ID && !id.contains(char::is_control);
     is_usable.then_some(id)
 }
 
@@ -150,7 +150,7 @@ mod tests {
         ] {
             assert_eq!(upload_id(wrong.as_bytes()), None, "{wrong}");
         }
-        let long = "x".repeat(LONGEST_ID + 1);
+        let long = "x".repeat(MAX_ID + 1);
         let document = format!("<InitiateMultipartUploadResult><UploadId>{long}</UploadId>");
         assert_eq!(upload_id(document.as_bytes()), None);
     }

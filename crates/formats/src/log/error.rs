@@ -18,7 +18,7 @@ pub enum LineProblem {
     NotANumber {
         /// The column, from 1.
         column: usize,
-        /// Its text, shortened.
+        /// Text of the column, shortened.
         text: String,
     },
     /// The direction is not 0, 1 or 2.
@@ -54,7 +54,7 @@ pub enum LogError {
     Line {
         /// The line, from 1.
         number: u64,
-        /// Its text, shortened.
+        /// Text of the line, shortened.
         text: String,
         /// What is wrong.
         problem: LineProblem,
@@ -114,9 +114,9 @@ impl PartialEq for LogError {
 
 /// The first characters of a text, for a message.
 pub(crate) fn shortened(text: &[u8]) -> String {
-    const MOST: usize = 80;
-    let text = String::from_utf8_lossy(&text[..text.len().min(4 * MOST)]);
-    let mut short: String = text.chars().take(MOST).collect();
+    const MAX_CHARACTERS: usize = 80;
+    let text = String::from_utf8_lossy(&text[..text.len().min(4 * MAX_CHARACTERS)]);
+    let mut short: String = text.chars().take(MAX_CHARACTERS).collect();
     if short.len() < text.len() {
         short.push('…');
     }

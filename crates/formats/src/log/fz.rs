@@ -27,8 +27,8 @@ use super::{LogColumns, LogError, LogRow, direction};
 
 /// Bytes of a row without offset and issue time.
 const ROW: usize = 40;
-/// Bytes of the longest row.
-const LONGEST: usize = ROW + 16;
+/// Maximum length of a row in bytes.
+const MAX_ROW: usize = ROW + 16;
 const OFFSET: u32 = 1 << 31;
 const PRIORITY: u32 = 1 << 30;
 const BOTH: u32 = 1 << 29;
@@ -57,7 +57,7 @@ impl FzEncoder {
             | bit(columns.priority, PRIORITY)
             | bit(columns.both, BOTH)
             | bit(columns.issue_time, ISSUE_TIME);
-        let mut bytes = [0; LONGEST];
+        let mut bytes = [0; MAX_ROW];
         bytes[0..8].copy_from_slice(&row.time_ms.to_le_bytes());
         bytes[8..16].copy_from_slice(&row.value.to_le_bytes());
         bytes[16..24].copy_from_slice(&row.maximum.unwrap_or_default().to_le_bytes());
@@ -135,7 +135,7 @@ impl<R: BufRead> FzDecoder<R> {
     /// The source cannot be read, or the data is damaged or truncated. After a wrong direction, the next call continues
     /// with the next row.
     pub fn next_row(&mut self) -> Result<Option<(LogRow, LogColumns)>, LogError> {
-        if self.bytes.len() - self.next < LONGEST {
+        if self.bytes.len() - self.next < MAX_ROW {
             self.fill()?;
         }
         let bytes = &self.bytes[self.next..];
@@ -195,7 +195,7 @@ impl<R: BufRead> FzDecoder<R> {
     fn fill(&mut self) -> Result<(), LogError> {
         self.bytes.drain(..self.next);
         self.next = 0;
-        while self.bytes.len() < LONGEST {
+        while self.bytes.len() < MAX_ROW {
             let input = match self.source.fill_buf() {
                 Ok(input) => input,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,

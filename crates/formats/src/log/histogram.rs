@@ -26,7 +26,7 @@ pub struct Coarseness(u8);
 
 impl Coarseness {
     /// The coarsest log, with 29 bins.
-    pub const MOST: Coarseness = Coarseness(6);
+    pub const MAX: Coarseness = Coarseness(6);
 
     /// The coarseness with this number; `None` above 6.
     #[must_use]

@@ -2,7 +2,7 @@
 
 use super::error::shortened;
 use super::{LineProblem, LogError};
-use crate::lines::{LONGEST, TextLine};
+use crate::lines::{MAX_LINE, TextLine};
 
 /// A line without white space around it.
 ///
@@ -11,7 +11,7 @@ use crate::lines::{LONGEST, TextLine};
 pub(crate) fn whole(number: u64, line: TextLine<'_>) -> Result<&[u8], LogError> {
     match line {
         TextLine::Whole(line) => Ok(line.trim_ascii()),
-        TextLine::TooLong(start) => Err(line_error(number, start, LineProblem::TooLong(LONGEST))),
+        TextLine::TooLong(start) => Err(line_error(number, start, LineProblem::TooLong(MAX_LINE))),
     }
 }
 

@@ -31,11 +31,11 @@ const UNKNOWN: u32 = IS_ERROR + 6;
 const INFO_EXPORT: u16 = 0;
 const INFO_BLOCK_SIZE: u16 = 3;
 
-/// The longest reply to an option that a client accepts, in bytes.
-const LONGEST_REPLY: u32 = 64 << 10;
+/// Maximum length of a reply to an option that a client accepts, in bytes.
+const MAX_REPLY: u32 = 64 << 10;
 
-/// The longest name of an export, in bytes.
-pub const LONGEST_NAME: usize = 4096;
+/// Maximum length of the name of an export, in bytes.
+pub const MAX_NAME: usize = 4096;
 
 /// What the client wants to do with the export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,16 +93,16 @@ impl Handshake {
     ///
     /// # Errors
     ///
-    /// The name is longer than [`LONGEST_NAME`].
+    /// The name is longer than [`MAX_NAME`].
     pub fn new(name: &str, goal: Goal) -> Result<Self, NbdError> {
-        if name.len() > LONGEST_NAME {
+        if name.len() > MAX_NAME {
             return Err(NbdError::Broken("the name of an export has at most 4096 bytes"));
         }
         let export = Export {
             size: 0,
             flags: ExportFlags(0),
             smallest_block: 1,
-            largest_block: Export::USUAL_LARGEST,
+            largest_block: Export::USUAL_MAX_BLOCK,
             structured: false,
         };
         Ok(Handshake {
@@ -214,7 +214,7 @@ impl Handshake {
         if magic != OPTION_REPLY || option != self.option() {
             return Err(NbdError::Broken("a reply to an option does not fit the option"));
         }
-        if len > LONGEST_REPLY {
+        if len > MAX_REPLY {
             return Err(NbdError::Broken("a reply to an option is longer than 64 KiB"));
         }
         let Some(data) = fields.bytes(len as usize) else { return Ok((0, None)) };

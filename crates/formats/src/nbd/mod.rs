@@ -44,7 +44,7 @@ impl ExportFlags {
 /// An export, as the server describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Export {
-    /// Its size in bytes.
+    /// Size of the export in bytes.
     pub size: u64,
     /// What the server permits.
     pub flags: ExportFlags,
@@ -57,15 +57,15 @@ pub struct Export {
 }
 
 impl Export {
-    /// The largest length of a read or a write that every server accepts which states none: 32 MiB.
-    pub const USUAL_LARGEST: u32 = 32 << 20;
+    /// Maximum length of a read or a write that every server accepts which states none: 32 MiB.
+    pub const USUAL_MAX_BLOCK: u32 = 32 << 20;
 }
 
 /// The server broke the protocol, or refused. The text is one sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NbdError {
     /// The bytes are not those of an NBD server.
-    #[error("this is no NBD server: it begins with {0:?}")]
+    #[error("this is not an NBD server: it begins with {0:?}")]
     NoServer(String),
     /// The server speaks the protocol before the year 2011.
     #[error("the server speaks the oldstyle protocol, which has no exports and no options")]

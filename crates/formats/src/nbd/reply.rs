@@ -2,11 +2,11 @@
 
 use super::{Fields, NbdError, shown};
 
-/// The longest header that [`header`] needs, in bytes, without the text of an error.
-pub const LONGEST_HEADER: usize = 32;
+/// Maximum length of the header that [`header`] needs, in bytes, without the text of an error.
+pub const MAX_HEADER: usize = 32;
 
-/// The longest text of an error that a client accepts, in bytes.
-const LONGEST_ERROR: u32 = 8192;
+/// Maximum length of the text of an error that a client accepts, in bytes.
+const MAX_ERROR: u32 = 8192;
 
 const SIMPLE: u32 = 0x6744_6698;
 const STRUCTURED: u32 = 0x668e_33ef;
@@ -38,7 +38,7 @@ pub enum ReplyContent {
     Simple(u32),
     /// Nothing.
     Nothing,
-    /// Data for this offset of the export: so many bytes follow.
+    /// Data for this offset of the export; `len` bytes follow.
     Data {
         /// The first byte.
         offset: u64,
@@ -74,7 +74,7 @@ pub enum ReplyContent {
 ///
 /// # Errors
 ///
-/// The bytes are no reply.
+/// The bytes are not a reply.
 #[inline]
 pub fn header(bytes: &[u8]) -> Result<Option<(ReplyHeader, usize)>, NbdError> {
     let mut fields = Fields(bytes);
@@ -117,7 +117,7 @@ fn chunk(mut fields: Fields) -> Result<Option<(ReplyHeader, usize)>, NbdError> {
                 ERROR_OFFSET => 14,
                 _ => 4,
             };
-            if !(least..=LONGEST_ERROR).contains(&len) {
+            if !(least..=MAX_ERROR).contains(&len) {
                 return wrong("an error has an impossible length");
             }
             let Some(payload) = fields.bytes(len as usize) else { return Ok(None) };

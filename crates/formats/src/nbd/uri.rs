@@ -63,8 +63,8 @@ pub enum NbdUriError {
     /// The URI has a host and a Unix socket.
     #[error("has a host, but a Unix socket has none")]
     HostOfSocket,
-    /// The port is no number from 1 to 65535.
-    #[error("has a port that is no number from 1 to 65535")]
+    /// The port is not a number from 1 to 65535.
+    #[error("has a port that is not a number from 1 to 65535")]
     Port,
     /// A `%` without two hexadecimal digits, or bytes that are not UTF-8.
     #[error("has a `%` without two hexadecimal digits, or is not UTF-8")]

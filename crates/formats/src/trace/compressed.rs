@@ -9,8 +9,8 @@ use super::error::TraceError;
 
 /// Bytes of a decompressed trace that are read at once.
 const BUFFER: usize = 256 << 10;
-/// Most bytes of the beginning of a stream that are decompressed to look at them.
-const MOST_START: u64 = 16 << 20;
+/// Maximum size in bytes of the beginning of a stream that is decompressed to look at it.
+const MAX_START: u64 = 16 << 20;
 
 /// What compressed files and archives begin with, how they are called, and the command that unpacks them.
 const PACKED: [(&[u8], &str, &str); 5] = [
@@ -52,7 +52,7 @@ pub fn readable_start(head: &[u8]) -> Cow<'_, [u8]> {
     }
     let mut start = Vec::new();
     // The head ends anywhere in the compressed data, so the error at its end says nothing.
-    let _ = MultiGzDecoder::new(head).take(MOST_START).read_to_end(&mut start);
+    let _ = MultiGzDecoder::new(head).take(MAX_START).read_to_end(&mut start);
     Cow::Owned(start)
 }
 

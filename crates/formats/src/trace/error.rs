@@ -21,7 +21,7 @@ pub enum TraceError {
     /// One of several files or traces.
     #[error("trace file {}: {source}", file + 1)]
     File {
-        /// Its index in the list of files or traces, from 0.
+        /// Index of the file in the list of files or traces, from 0.
         file: usize,
         /// What is wrong.
         source: Box<TraceError>,

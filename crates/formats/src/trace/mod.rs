@@ -199,7 +199,7 @@ fn open_plain<'a>(
 /// The bytes that tell the format: the first line, or its start, or the first records of a binary trace.
 fn first_bytes(source: &mut impl BufRead) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
-    while start.len() < crate::lines::LONGEST {
+    while start.len() < crate::lines::MAX_LINE {
         let buffer = match source.fill_buf() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             other => other?,

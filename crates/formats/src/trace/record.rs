@@ -135,7 +135,7 @@ impl BitOr for TraceFlags {
 pub struct TraceIo {
     /// When it was issued, since the start of the trace.
     pub time: Nanos,
-    /// Its file or device.
+    /// File or device of the I/O.
     pub target: TraceTarget,
     /// What it does.
     pub kind: TraceKind,
@@ -143,9 +143,9 @@ pub struct TraceIo {
     pub offset: Bytes,
     /// Length of its range.
     pub len: Bytes,
-    /// Its properties.
+    /// Properties of the I/O.
     pub flags: TraceFlags,
-    /// Its I/O priority (class and level, as ioprio_set(2) takes them); 0 if the trace has none.
+    /// Priority of the I/O (class and level, as ioprio_set(2) takes them); 0 if the trace has none.
     pub priority: u16,
     /// How it ended, in traces that state both ends of an I/O in one row. Other traces report the ends as
     /// [`TraceEvent::Completed`], or not at all.
@@ -183,7 +183,7 @@ pub struct TraceOutcome {
 pub struct TraceCompletion {
     /// When the device completed it, since the start of the trace.
     pub time: Nanos,
-    /// Its device.
+    /// Device of the completed range.
     pub target: TraceTarget,
     /// What it did.
     pub kind: TraceKind,
@@ -191,7 +191,7 @@ pub struct TraceCompletion {
     pub offset: Bytes,
     /// Length of its range.
     pub len: Bytes,
-    /// Its error, if it failed.
+    /// Error of the completion, if it failed.
     pub error: Option<Errno>,
 }
 

@@ -29,10 +29,10 @@ use super::{TraceFormat, TraceOptions, TraceReader};
 
 /// Records that may be out of order.
 const WINDOW: usize = 1024;
-/// Length of the longest record.
-const LONGEST: usize = 40;
+/// Maximum length of a record in bytes.
+const MAX_RECORD: usize = 40;
 /// Bytes that tell the format: two records.
-pub(super) const START: usize = 2 * LONGEST;
+pub(super) const START: usize = 2 * MAX_RECORD;
 /// The name of the disk in events, as in the CSV version of the traces.
 const DISK: &str = "disk";
 
@@ -60,7 +60,7 @@ impl VscsiVersion {
     const fn record(self) -> usize {
         match self {
             VscsiVersion::One => 32,
-            VscsiVersion::Two => LONGEST,
+            VscsiVersion::Two => MAX_RECORD,
         }
     }
 
@@ -139,7 +139,7 @@ impl<R: BufRead> VscsiReader<R> {
 
     fn fill(&mut self) -> Result<(), TraceError> {
         while !self.ended && !self.window.is_full() {
-            let mut record = [0; LONGEST];
+            let mut record = [0; MAX_RECORD];
             let record = &mut record[..self.version.record()];
             if !self.next_record(record)? {
                 self.ended = true;

@@ -14,7 +14,7 @@ use super::method::Digest;
 
 /// Bytes of each body that are in memory at a time. All of them together fit into the fastest cache.
 const PIECE: usize = 2048;
-/// Most bytes of the padding after a body.
+/// Maximum number of bytes of the padding after a body.
 const PADDING: usize = 128;
 
 /// The digests of the bodies of some writes.

@@ -175,7 +175,7 @@ impl VerifyHeader {
     /// Reads a header of either layout, and checks its checksum.
     ///
     /// # Errors
-    /// The bytes are no intact header.
+    /// The bytes are not an intact header.
     pub fn read(bytes: &[u8]) -> Result<Self, Corruption> {
         let fields = Fields::read(bytes)?;
         fields.check_sum()?;

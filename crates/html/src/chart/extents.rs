@@ -23,7 +23,7 @@ pub struct MappedExtent {
     pub from: f64,
     /// The byte behind the last one.
     pub to: f64,
-    /// Its class, one of the names of the classes.
+    /// Class of the extent, one of the names of the classes.
     pub class: String,
     /// What is wrong, for the pointer.
     pub what: String,

@@ -206,7 +206,7 @@ impl CurveStyle {
         self.0 % 8
     }
 
-    /// Its classes.
+    /// The CSS classes of the curve.
     pub(super) fn class(self) -> String {
         format!("c{} d{}", self.colour(), self.0 % 4)
     }

@@ -8,7 +8,7 @@ use crate::svg::Coordinate;
 use super::frame::{ChartFrame, ShadedSpan};
 use super::scale::Scale;
 
-/// The most columns of a map.
+/// Maximum number of columns of a map.
 pub const COLUMNS: usize = 150;
 /// Bands of latency.
 const BANDS: usize = 44;

@@ -11,7 +11,7 @@ use super::frame::{ChartFrame, CurveStyle, ShadedSpan, legend};
 use super::scale::{Scale, ScaleKind};
 
 /// More points than this are thinned out before they are drawn: a chart has fewer pixels.
-const MOST_POINTS: usize = 1200;
+const MAX_POINTS: usize = 1200;
 
 /// The curves of a chart. The horizontal axis is time, throughput or a percentage.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +35,7 @@ pub struct LineChart {
 /// A curve.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChartCurve {
-    /// Its name in the legend.
+    /// Name of the curve in the legend.
     pub name: String,
     /// Chooses colour and dashes.
     pub style: CurveStyle,
@@ -93,7 +93,7 @@ pub fn named_chart(chart: &LineChart, names: &[String]) -> Option<String> {
     Some(drawn(chart, &frame, &ticks))
 }
 
-/// The most names of values below a chart.
+/// Maximum number of names of values below a chart.
 const NAMES: usize = 12;
 
 fn drawn(chart: &LineChart, frame: &ChartFrame, ticks: &[(f64, String)]) -> String {
@@ -184,11 +184,11 @@ fn curve(frame: &ChartFrame, curve: &ChartCurve, out: &mut String) {
 
 /// The points, or the least and the most of each of many short stretches: peaks stay visible.
 fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    if points.len() <= MOST_POINTS {
+    if points.len() <= MAX_POINTS {
         return points.to_vec();
     }
-    let stretch = points.len().div_ceil(MOST_POINTS / 2);
-    let mut out = Vec::with_capacity(MOST_POINTS + 2);
+    let stretch = points.len().div_ceil(MAX_POINTS / 2);
+    let mut out = Vec::with_capacity(MAX_POINTS + 2);
     for part in points.chunks(stretch) {
         let known = || part.iter().filter(|(_, y)| y.is_finite());
         let least = known().min_by(|a, b| a.1.total_cmp(&b.1));
@@ -261,7 +261,7 @@ mod tests {
         points[50_000].1 = 900.0;
         points[70_000].1 = 1.0;
         let thin = thinned(&points);
-        assert!(thin.len() <= MOST_POINTS + 2, "{}", thin.len());
+        assert!(thin.len() <= MAX_POINTS + 2, "{}", thin.len());
         assert!(thin.contains(&(50_000.0, 900.0)) && thin.contains(&(70_000.0, 1.0)));
         assert!(thin.windows(2).all(|pair| pair[0].0 < pair[1].0));
     }

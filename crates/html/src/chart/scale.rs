@@ -33,8 +33,8 @@ pub(crate) struct Scale {
     pub(crate) high: f64,
 }
 
-/// The fewest labels of an axis, except on one with less than two powers of ten.
-const FEWEST: f64 = 4.0;
+/// Minimum number of labels of an axis, except on one with less than two powers of ten.
+const MIN_LABELS: f64 = 4.0;
 
 impl Scale {
     /// A linear scale from 0 to a round number at or above `high`.
@@ -134,7 +134,7 @@ impl Scale {
 
 /// The distance of labels on a linear axis of this length.
 fn step(quantity: Quantity, length: f64) -> f64 {
-    let rough = length / FEWEST;
+    let rough = length / MIN_LABELS;
     if quantity == Quantity::Clock && rough >= 1.0 {
         let times = [1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0];
         let hours = [1.0, 2.0, 3.0, 6.0, 12.0, 24.0].map(|hours| hours * 3600.0);

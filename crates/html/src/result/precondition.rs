@@ -52,14 +52,14 @@ pub struct FilledTarget {
     /// The host that filled it; empty for the machine of the command.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub host: String,
-    /// Its short name.
+    /// Short name of the target.
     pub name: String,
-    /// Its path as typed.
+    /// Path of the target as typed.
     pub path: String,
     /// Model of the disk; empty if unknown or for a file.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub model: String,
-    /// Its size.
+    /// Size of the target.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,
     /// File systems, partition tables and partitions that were on it.
@@ -85,9 +85,9 @@ pub struct FilledTarget {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FilledState {
-    /// It is fully written, and steady if that was asked for.
+    /// The device is fully written, and steady if that was asked for.
     Written,
-    /// It is fully written, but the limit ended the random writes before their rate was steady.
+    /// The device is fully written, but the limit ended the random writes before their rate was steady.
     NotSteady,
     /// A signal stopped the writes.
     Stopped,
@@ -104,7 +104,7 @@ pub enum FilledState {
 pub struct FilledPass {
     /// Which one, such as `1/2`.
     pub name: String,
-    /// Its extents, in the order in which they were written. Times count from the start of the command.
+    /// Extents of the pass, in the order in which they were written. Times count from the start of the command.
     pub extents: Vec<WriteStep>,
 }
 

@@ -11,9 +11,9 @@ use super::element::{Figures, HtmlFigure, PageSection, html};
 use super::jobs::latency;
 use super::view::{RunView, active, word};
 
-/// The most charts of one job each.
+/// Maximum number of charts of one job each.
 const CHARTS: usize = 12;
-/// The most curves in the chart that compares jobs.
+/// Maximum number of curves in the chart that compares jobs.
 const CURVES: usize = 8;
 
 /// The percentile curves: one chart that compares the jobs, and one for each job that has more than one curve.

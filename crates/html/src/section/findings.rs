@@ -11,8 +11,8 @@ use crate::svg::Escaped;
 use super::element::{PageSection, html};
 use super::view::{MachineView, RunView};
 
-/// The page lists at most this many reasons why jobs did not run to their end.
-const MOST_STOPS: usize = 10;
+/// Maximum number of reasons on the page why jobs did not run to their end.
+const MAX_STOPS: usize = 10;
 
 #[derive(Debug, Template)]
 #[template(path = "findings.html")]
@@ -30,11 +30,11 @@ struct FindingCards {
 /// Whether the program that wrote a result looked for findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LookedFor {
-    /// It did.
+    /// The program looked for findings.
     Yes,
     /// The user switched findings off.
     SwitchedOff,
-    /// It looks for none: fio.
+    /// The program never looks for findings: fio.
     Never,
     /// The program found none, but verification found bad data.
     BadData,
@@ -80,9 +80,9 @@ fn stops(run: &RunView<'_>) -> Vec<String> {
             }
         }
     }
-    let more = all.len().saturating_sub(MOST_STOPS);
+    let more = all.len().saturating_sub(MAX_STOPS);
     if more > 0 {
-        all.truncate(MOST_STOPS);
+        all.truncate(MAX_STOPS);
         all.push(format!("And {more} more jobs did not run to their end."));
     }
     all

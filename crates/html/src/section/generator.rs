@@ -9,8 +9,8 @@ use crate::quantity::Quantity;
 use super::element::{Figures, HtmlCell, HtmlFigure, HtmlTable, PageSection, head, html};
 use super::view::RunView;
 
-/// The most bars.
-const MOST: usize = 24;
+/// Maximum number of bars.
+const MAX_BARS: usize = 24;
 
 pub(crate) fn of_run(run: &RunView<'_>) -> Option<PageSection> {
     let mut rows = Vec::new();
@@ -33,8 +33,8 @@ pub(crate) fn of_run(run: &RunView<'_>) -> Option<PageSection> {
     if rows.is_empty() && reasons.is_empty() && ceilings.is_empty() {
         return None;
     }
-    let left_out = rows.len().saturating_sub(MOST);
-    rows.truncate(MOST);
+    let left_out = rows.len().saturating_sub(MAX_BARS);
+    rows.truncate(MAX_BARS);
     let mut body = String::new();
     if !rows.is_empty() {
         let parts = LoopStage::ALL.map(stage);

@@ -8,8 +8,8 @@ use askama::Template;
 use super::element::{PageSection, html};
 use super::view::RunView;
 
-/// The most job texts of a page: jobs of a large run are alike.
-const MOST: usize = 40;
+/// Maximum number of job texts of a page: jobs of a large run are alike.
+const MAX_TEXTS: usize = 40;
 
 #[derive(Debug, Template)]
 #[template(path = "job_text.html")]
@@ -53,7 +53,7 @@ pub(crate) fn of_run(run: &RunView<'_>) -> Option<PageSection> {
         [first, ..] => format!("Job file of {} hosts: {first} …", names.len()),
         [] => String::new(),
     };
-    let shown = texts.iter().take(MOST);
+    let shown = texts.iter().take(MAX_TEXTS);
     let texts = shown.map(|(names, text)| JobText { title: title(names), text: text.clone() });
     let left_out = match left_out {
         0 => String::new(),
@@ -84,7 +84,7 @@ fn job_file(report: &fiord_stat::report::Report) -> (String, usize) {
         if !seen.insert((&job.name, &job.options)) {
             continue;
         }
-        if shown == MOST {
+        if shown == MAX_TEXTS {
             left_out += 1;
             continue;
         }

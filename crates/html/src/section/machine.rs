@@ -9,8 +9,8 @@ use crate::quantity::Quantity;
 use super::element::{HtmlCell, HtmlTable, PageSection, head, html};
 use super::view::{MachineView, RunView};
 
-/// The most hosts that are described one by one.
-const MOST: usize = 24;
+/// Maximum number of hosts that are described one by one.
+const MAX_HOSTS: usize = 24;
 
 #[derive(Debug, Template)]
 #[template(path = "machine.html")]
@@ -21,12 +21,12 @@ struct MachineFacts {
 }
 
 pub(crate) fn of_run(run: &RunView<'_>) -> PageSection {
-    let shown = run.machines.iter().take(MOST);
+    let shown = run.machines.iter().take(MAX_HOSTS);
     let mut body: String = shown.map(|machine| html(&facts(machine, run))).collect();
     if run.machines.is_empty() {
         body = "<p>No host sent a report.</p>".into();
     }
-    if let Some(rest) = run.machines.len().checked_sub(MOST).filter(|rest| *rest > 0) {
+    if let Some(rest) = run.machines.len().checked_sub(MAX_HOSTS).filter(|rest| *rest > 0) {
         body += &format!("<p class=\"left-out\">{rest} more hosts are not described here.</p>");
     }
     PageSection { id: "machine", title: "On what".into(), about: String::new(), body }

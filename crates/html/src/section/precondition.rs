@@ -11,7 +11,7 @@ use crate::result::{
 
 use super::element::{Figures, HtmlCell, HtmlFigure, HtmlTable, PageSection, head, html};
 
-/// The most devices with charts.
+/// Maximum number of devices with charts.
 const CHARTS: usize = 16;
 /// Curves with more points than this have no dots.
 const DOTS: usize = 60;

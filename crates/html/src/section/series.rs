@@ -13,13 +13,13 @@ use crate::quantity::Quantity;
 use super::element::{Figures, HtmlFigure, PageSection, html};
 use super::view::{EntryView, RunView, active, word};
 
-/// The most curves of a chart.
+/// Maximum number of curves of a chart.
 const CURVES: usize = 8;
-/// The most charts of one job each.
+/// Maximum number of charts of one job each.
 const CHARTS: usize = 16;
 /// The percentiles over time.
 const PERCENTILES: [f64; 4] = [50.0, 99.0, 99.9, 100.0];
-/// A percentile of a window is drawn if it has so many I/Os beyond it: otherwise it is the largest value.
+/// A percentile of a window is drawn if at least this number of I/Os lies beyond it: otherwise it is the largest value.
 const BEYOND: f64 = 0.5;
 
 /// A number of a window.

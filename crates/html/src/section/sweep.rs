@@ -12,7 +12,7 @@ use super::findings;
 use super::knee;
 use super::points::{self, PointLine, latency, lines, table, text, words};
 
-/// The most charts.
+/// Maximum number of charts.
 const CHARTS: usize = 12;
 /// The latencies that charts show.
 const SHOWN: [&str; 3] = ["p50", "p99", "p99.9"];

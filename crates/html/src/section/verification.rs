@@ -13,7 +13,7 @@ use crate::quantity::Quantity;
 use super::element::{Figures, HtmlCell, HtmlFigure, HtmlTable, PageSection, head, html};
 use super::view::RunView;
 
-/// The most maps, and the most rows of the list.
+/// Maximum number of maps, and of rows of the list.
 const MAPS: usize = 16;
 const LISTED: usize = 200;
 

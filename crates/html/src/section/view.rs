@@ -23,7 +23,7 @@ pub(crate) struct RunView<'a> {
 pub(crate) struct MachineView<'a> {
     /// The name of the host; empty for the only machine.
     pub(crate) name: &'a str,
-    /// Its report.
+    /// Report of the machine.
     pub(crate) report: &'a Report,
     /// The host; `None` for the only machine.
     pub(crate) host: Option<&'a HostReport>,

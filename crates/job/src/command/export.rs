@@ -9,8 +9,8 @@ use crate::option::value::ValueError;
 
 /// Time between two samples if the user names none.
 const DEFAULT_INTERVAL: Nanos = Nanos::from_secs(1);
-/// The shortest time between two rows of a series. A row takes the job's worker some microseconds.
-const SHORTEST_INTERVAL: Nanos = Nanos::from_millis(10);
+/// Minimum time between two rows of a series. A row takes the job's worker some microseconds.
+const MIN_INTERVAL: Nanos = Nanos::from_millis(10);
 
 /// The format of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,7 +184,7 @@ fn format(text: &str) -> Result<SeriesFormat, ValueError> {
 
 fn series_interval(text: &str) -> Result<Nanos, ValueError> {
     let time = Nanos(interval(text)?);
-    if time < SHORTEST_INTERVAL {
+    if time < MIN_INTERVAL {
         return Err(ValueError::new("an interval of less than 10ms would disturb the jobs")
             .with_help(
                 "To fix: write --series-interval=10ms or more; write_bw_log logs each I/O",

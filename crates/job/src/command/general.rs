@@ -134,7 +134,7 @@ pub struct HostsOptions {
 /// Options of a server, which runs the jobs of clients.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ServerOptions {
-    /// `--server`: where it listens; empty if the user names no address. `None`: this is no server.
+    /// `--server`: where it listens; empty if the user names no address. `None`: this process is not a server.
     pub address: Option<String>,
     /// `--daemonize`: it runs in the background, and this file has its process id.
     pub pid_file: Option<String>,
@@ -270,7 +270,7 @@ impl GeneralOptions {
             "aux-path" => self.aux_path = Some(value.to_string()),
             "idle-prof" => self.idle_prof = Some(idle_prof(value)?),
             "trigger-file" => self.trigger.file = Some(value.to_string()),
-            // As in fio, 0 is no limit.
+            // As in fio, 0 means no limit.
             "trigger-timeout" => {
                 self.trigger.timeout = Some(Nanos(time(value)?)).filter(|t| *t > Nanos::ZERO)
             }

@@ -154,7 +154,7 @@ pub fn invocation(args: &[String], loader: &mut dyn Loader) -> Result<Invocation
 struct JobFile {
     name: String,
     place: Place,
-    /// It is a file of this host, and another host sent the command line.
+    /// The file is on this host, and another host sent the command line.
     own: bool,
 }
 

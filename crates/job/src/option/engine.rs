@@ -349,7 +349,7 @@ impl DepthSupport {
 /// How an engine tells the device where writes belong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WritePlacement {
-    /// It cannot.
+    /// The engine gives no placement hints.
     None,
     /// The kernel passes the number of a write stream on.
     KernelStreams,

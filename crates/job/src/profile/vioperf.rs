@@ -1,6 +1,6 @@
 //! `vioperf`: Vertica's disk test, which runs before the installation of a database.
 //!
-//! Its documentation requires 20 MB/s per physical core of a machine and recommends 40.
+//! Vertica's documentation requires 20 MB/s per physical core of a machine and recommends 40.
 
 use super::{Description, ProfileDef, ProfileValues};
 use crate::diagnostic::Diagnostic;

@@ -6,14 +6,14 @@ use super::numbers;
 use super::pen::Pen;
 use crate::model::{LiveDevice, LiveModel};
 
-/// Most devices in the overview.
-const MOST: usize = 4;
+/// Maximum number of devices in the overview.
+const MAX_DEVICES: usize = 4;
 
 /// The rows that the devices take.
 pub(super) fn rows(model: &LiveModel) -> u16 {
     match model.devices.len() {
         0 => 0,
-        n => u16::try_from(n.min(MOST) + 1).unwrap_or(0),
+        n => u16::try_from(n.min(MAX_DEVICES) + 1).unwrap_or(0),
     }
 }
 

@@ -29,12 +29,12 @@ use crate::look::LiveLook;
 use crate::model::LiveModel;
 use crate::page::LivePage;
 
-/// Rows of the list that a page shows at least, with its head.
-const LEAST_LIST: u16 = 5;
+/// Minimum number of rows of the list on a page, with its head.
+const MIN_LIST: u16 = 5;
 
-/// Rows of the heat strip with its title, at least and at most.
-const LEAST_HEAT: u16 = 4;
-const MOST_HEAT: u16 = 14;
+/// Minimum and maximum number of rows of the heat strip with its title.
+const MIN_HEAT: u16 = 4;
+const MAX_HEAT: u16 = 14;
 
 /// Draws a page into the whole buffer.
 pub fn draw(model: &LiveModel, controls: &mut LiveControls, look: LiveLook, buffer: &mut Buffer) {
@@ -78,7 +78,7 @@ fn overview(pen: &mut Pen<'_>, model: &LiveModel, controls: &mut LiveControls) {
     let height = pen.height();
     let found = texts::last_findings_rows(model, height).min(height / 3);
     let rows = if model.has_hosts() { model.hosts.len() } else { model.jobs().count() };
-    let devices = devices::rows(model).min(height.saturating_sub(found + LEAST_LIST + 3));
+    let devices = devices::rows(model).min(height.saturating_sub(found + MIN_LIST + 3));
     let top = parts(&mut pen.part(0, height - found - devices), &model.total, model, rows);
     let room = height - found - devices - top;
     devices::devices(&mut pen.part(top, devices), model);
@@ -86,14 +86,14 @@ fn overview(pen: &mut Pen<'_>, model: &LiveModel, controls: &mut LiveControls) {
     texts::last_findings(&mut pen.part(height - found, found), model);
 }
 
-/// Rates and, if there is room beside a list of so many rows, the heat strip. Returns the rows they take.
+/// Rates and, if there is room beside a list of `list` rows, the heat strip. Returns the rows they take.
 fn parts(pen: &mut Pen<'_>, history: &LiveHistory, model: &LiveModel, list: usize) -> u16 {
     let rates = summary::rates(pen, history, model).min(pen.height());
     let left = pen.height() - rates;
-    let list = u16::try_from(list).unwrap_or(u16::MAX).saturating_add(2).max(LEAST_LIST);
+    let list = u16::try_from(list).unwrap_or(u16::MAX).saturating_add(2).max(MIN_LIST);
     // A long list and the strip share the room.
-    let heat = left.saturating_sub(list).max(left / 3).min(MOST_HEAT);
-    let heat = if heat < LEAST_HEAT { 0 } else { heat::rows(history, pen.width(), heat) };
+    let heat = left.saturating_sub(list).max(left / 3).min(MAX_HEAT);
+    let heat = if heat < MIN_HEAT { 0 } else { heat::rows(history, pen.width(), heat) };
     heat::heat(&mut pen.part(rates, heat), history, model.interval);
     rates + heat
 }

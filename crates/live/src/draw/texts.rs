@@ -7,8 +7,8 @@ use crate::controls::LiveControls;
 use crate::model::{LiveFinding, LiveModel, LiveSeverity};
 use crate::page::LivePage;
 
-/// Most findings in the overview.
-const MOST: usize = 4;
+/// Maximum number of findings in the overview.
+const MAX_FINDINGS: usize = 4;
 
 const KEYS: [(&str, &str); 11] = [
     ("q", "end the run now; its report covers the time until then"),
@@ -29,7 +29,7 @@ const REPLAY_KEYS: [(&str, &str); 13] = [
     ("p, Space", "pause, go on; at the end, begin again"),
     ("Left, Right", "go back or forward by a 20th of the run"),
     (", .", "go back or forward by one interval, and pause"),
-    ("0 to 9", "go to the beginning, or to so many tenths of the run"),
+    ("0 to 9", "go to the beginning, or to 10 % to 90 % of the run"),
     ("+, -", "twice or half as fast"),
     ("Up, Down, k, j", "select a job or host; scroll"),
     ("PgUp, PgDn, Home, End", "move further"),
@@ -78,7 +78,7 @@ pub(super) fn keys(pen: &mut Pen<'_>, model: &LiveModel, controls: &LiveControls
 
 /// The rows that the last findings take in the overview.
 pub(super) fn last_findings_rows(model: &LiveModel, height: u16) -> u16 {
-    let most = if height < 12 { 1 } else { MOST };
+    let most = if height < 12 { 1 } else { MAX_FINDINGS };
     match model.findings.len() {
         0 => 0,
         n => u16::try_from(n.min(most) + 1).unwrap_or(0),

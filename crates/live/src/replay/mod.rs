@@ -34,7 +34,7 @@ struct ReplayMoment {
     from: Nanos,
     /// When it ended.
     to: Nanos,
-    /// It is the last one of the run.
+    /// The window is the last one of the run.
     last: bool,
     /// No window is shown.
     none: bool,

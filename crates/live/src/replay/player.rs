@@ -11,8 +11,8 @@ const FASTEST: i32 = 16;
 /// At first, the replay of a run takes at most this time.
 const USUAL: Nanos = Nanos::from_secs(60);
 
-/// Time between two changes of the screen at least. A fast replay skips windows.
-const SHORTEST: Nanos = Nanos::from_millis(50);
+/// Minimum time between two changes of the screen. A fast replay skips windows.
+const MIN_CHANGE: Nanos = Nanos::from_millis(50);
 
 /// Keys go back and forward by this share of the run.
 const SHARE: usize = 20;
@@ -32,7 +32,7 @@ pub struct ReplayPlayer {
 }
 
 impl ReplayPlayer {
-    /// Begins to play windows of these lengths, as fast as the run was, or so much faster (a power of two) that a long
+    /// Begins to play windows of these lengths, as fast as the run was, or faster by a power of two, so that a long
     /// run takes at most a minute. `speed`: the speed that the user wants instead; the nearest power of two is taken.
     #[must_use]
     pub fn new(lengths: Vec<Nanos>, speed: Option<f64>) -> Self {
@@ -100,7 +100,7 @@ impl ReplayPlayer {
     pub fn next_change(&self) -> Option<Nanos> {
         let length = self.lengths.get(self.position).filter(|_| self.playing)?;
         let left = (length.as_secs_f64() - self.ahead).max(0.0) / self.factor();
-        Some(Nanos((left * 1e9) as u64).max(SHORTEST))
+        Some(Nanos((left * 1e9) as u64).max(MIN_CHANGE))
     }
 
     /// Does what a key asks for.
@@ -168,7 +168,7 @@ mod tests {
     fn a_long_run_takes_at_most_a_minute_and_skips_windows() {
         let player = seconds(3600, None);
         assert_eq!(player.words(), "replay, speed 64x");
-        assert_eq!(player.next_change(), Some(SHORTEST));
+        assert_eq!(player.next_change(), Some(MIN_CHANGE));
         assert_eq!(seconds(3600, Some(1.0)).words(), "replay, speed 1x");
         assert_eq!(seconds(10, Some(5.0)).words(), "replay, speed 4x");
         assert_eq!(seconds(10, Some(0.0)).words(), "replay, speed 0.125x");

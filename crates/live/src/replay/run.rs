@@ -39,7 +39,7 @@ pub(super) struct ReplayJob {
     pub(super) about: String,
     pub(super) kind: RunKind,
     pub(super) track: SampleTrack,
-    /// It has a ramp time. Without one, jobs that were merged are measured from different times on, too.
+    /// The job has a ramp time. Without one, jobs that were merged are measured from different times on, too.
     pub(super) ramps: bool,
     pub(super) failed: bool,
     pub(super) failure: Option<String>,

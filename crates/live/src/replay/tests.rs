@@ -17,7 +17,7 @@ use crate::tests::screen_of;
 
 const WINDOW: Nanos = Nanos::from_millis(500);
 
-/// A job that reads from `begin` to `end` with so many I/Os in each half second.
+/// A job that reads from `begin` to `end` with `ios` I/Os in each half second.
 fn job(name: &str, (begin, measured, end): (u64, u64, u64), ios: u64) -> JobReport {
     let latencies = || {
         let slow = Nanos::from_millis(5);
@@ -114,7 +114,7 @@ fn jobs_wait_ramp_run_fail_and_end() {
     assert_eq!((phases(&model)[1], model.findings.len()), (running, 1));
 }
 
-/// Their measured part begins when that of the last one does.
+/// The measured part of merged jobs begins when that of the last job does.
 #[test]
 fn merged_jobs_that_start_one_after_another_do_not_ramp() {
     let report = Report { jobs: vec![job("a", (0, 5000, 9000), 10)], ..Report::default() };

@@ -14,9 +14,9 @@ use super::duplicates::BLOCK;
 use super::pattern::RepeatedPattern;
 use crate::{Content, LoadError};
 
-/// Smallest chunk in bytes. Below it LZ4 and zstd differ too much for one layout to suit both,
+/// Minimum size of a chunk in bytes. Below it LZ4 and zstd differ too much for one layout to suit both,
 /// because what they spend to encode a repetition is no longer small compared with the repetition.
-const SMALLEST_CHUNK: usize = 256;
+const MIN_CHUNK: usize = 256;
 
 /// A shorter run of compressible bytes saves a compressor nothing.
 const WORTHWHILE: usize = 8;
@@ -45,7 +45,7 @@ impl CompressibleLayout {
     pub fn new(compress: &Compress, most: usize) -> Result<Self, LoadError> {
         let chunk = match compress.chunk.0 as usize {
             0 => most,
-            chunk => chunk.clamp(SMALLEST_CHUNK, most),
+            chunk => chunk.clamp(MIN_CHUNK, most),
         };
         let pattern = if compress.pattern.is_empty() {
             None

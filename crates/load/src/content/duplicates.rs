@@ -22,10 +22,10 @@ pub const BLOCK: usize = 4096;
 /// Number of blocks in a group.
 const GROUP: u64 = 128;
 
-/// With `repeat`, one kind per this number of blocks, and at most [`MOST_KINDS`], so that blocks
+/// With `repeat`, one kind per this number of blocks, and at most [`MAX_KINDS`], so that blocks
 /// repeat even if only a small part of a large device is written.
 const BLOCKS_A_KIND: u64 = 512;
-const MOST_KINDS: u64 = 8;
+const MAX_KINDS: u64 = 8;
 
 /// Which blocks are duplicates.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +46,7 @@ impl Duplicates {
     pub fn new(dedupe: &Dedupe, places: u64, contents: u64) -> Self {
         let blocks = dedupe.blocks.max(1);
         let kinds = match dedupe.working_set {
-            None => (blocks / BLOCKS_A_KIND).clamp(1, MOST_KINDS),
+            None => (blocks / BLOCKS_A_KIND).clamp(1, MAX_KINDS),
             Some(percent) => (u128::from(blocks) * u128::from(percent) / 100).max(1) as u64,
         };
         let share = share_with_first(f64::from(dedupe.percent) / 100.0, kinds, blocks);

@@ -2,7 +2,7 @@
 
 use fiord_plan::Rate;
 
-use super::{LONGEST, fraction};
+use super::{MAX_STEP, fraction};
 
 /// Schedule in which each I/O delays the next one by its length divided by the rate. The part of a
 /// nanosecond that is left over is kept as a fraction with the rate as its denominator, so the
@@ -65,7 +65,7 @@ impl Linear {
         if carry {
             self.rest -= self.denominator;
         }
-        self.due = self.due.saturating_add(self.step + u64::from(carry)).min(LONGEST);
+        self.due = self.due.saturating_add(self.step + u64::from(carry)).min(MAX_STEP);
     }
 
     /// Sets the due time of the next I/O.

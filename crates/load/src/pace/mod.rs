@@ -36,8 +36,8 @@ use poisson::Poisson;
 
 use crate::rng::{Purpose, Rng};
 
-/// Longest step from one I/O to the next: about 292 years. A rate cannot be lower.
-const LONGEST: u64 = 1 << 63;
+/// Maximum step from one I/O to the next: about 292 years. A rate cannot be lower.
+const MAX_STEP: u64 = 1 << 63;
 
 /// Nanoseconds that one I/O takes at a rate, as a fraction `numerator / denominator`.
 ///

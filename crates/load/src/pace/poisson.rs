@@ -6,16 +6,16 @@
 
 use fiord_plan::Rate;
 
-use super::{LONGEST, fraction};
+use super::{MAX_STEP, fraction};
 use crate::rng::Rng;
 
 /// Number of chords of the logarithm.
 const CHORDS: usize = 256;
 /// Fractional bits of a mean, so that a mean of a nanosecond is exact to 10⁻⁶.
 const POINT: u32 = 20;
-/// Largest mean in nanoseconds. A draw is at most 45 means, so with `POINT` fractional bits nothing
+/// Maximum mean in nanoseconds. A draw is at most 45 means, so with `POINT` fractional bits nothing
 /// overflows.
-const LARGEST_MEAN: u64 = 1 << 43;
+const MAX_MEAN: u64 = 1 << 43;
 
 /// Draws from the exponential distribution with mean 1.
 #[derive(Debug, Clone)]
@@ -80,7 +80,7 @@ impl Poisson {
         let (numerator, denominator) = fraction(self.rate, len);
         let mean = (u128::from(numerator) << POINT) / u128::from(denominator);
         self.len = len;
-        self.mean = mean.min(u128::from(LARGEST_MEAN) << POINT) as u64;
+        self.mean = mean.min(u128::from(MAX_MEAN) << POINT) as u64;
     }
 
     /// When the next I/O is due, in nanoseconds.
@@ -99,7 +99,7 @@ impl Poisson {
         let draw = u128::from(self.exponential.draw());
         let gap = ((u128::from(self.mean) * draw) >> 32) + u128::from(self.rest);
         self.rest = gap as u64 & ((1 << POINT) - 1);
-        self.due = self.due.saturating_add((gap >> POINT) as u64).min(LONGEST);
+        self.due = self.due.saturating_add((gap >> POINT) as u64).min(MAX_STEP);
     }
 
     /// Sets the due time of the next I/O.

@@ -340,7 +340,7 @@ impl FileCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`RandomOffsets::new`].
+    /// [`RandomOffsets::new`] fails.
     pub(super) fn new(
         generator: &OffsetGenerator,
         file: &FilePlan,

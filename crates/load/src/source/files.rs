@@ -23,7 +23,7 @@ pub(super) struct FilesInService {
     order: Vec<FileIndex>,
     /// Number of files of `order` that have come into service.
     begun: usize,
-    /// Most files in service at a time.
+    /// Maximum number of files in service at a time.
     limit: usize,
     /// Position in `active` of the present file, or the length of `active` if all are done; and the
     /// number of I/Os that the file still gets.

@@ -14,7 +14,7 @@ use super::sizes::Sizes;
 use crate::rng::{Purpose, Rng};
 use crate::{Io, IoAttributes, Next, Source};
 
-/// Most sizes that a direction may have.
+/// Maximum number of sizes that a direction may have.
 const SIZES: usize = 8;
 
 /// State of both directions, and of each (reads, then writes).

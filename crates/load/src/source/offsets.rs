@@ -67,7 +67,7 @@ impl Rules {
         };
         let smallest = used().map(|dir| min[dir]).min().unwrap_or(1).max(1);
         let divisor = used().map(|dir| min[dir]).fold(smallest, divisor);
-        let unit = if divisor * LARGEST_GROWTH >= smallest { divisor } else { smallest };
+        let unit = if divisor * MAX_GROWTH >= smallest { divisor } else { smallest };
         let distribution = load.distribution.clone();
         let sequence = match &distribution {
             Distribution::Sequence { blocks, stride } => Some(Sequence::new(blocks, *stride)),
@@ -134,8 +134,8 @@ impl Rules {
     }
 }
 
-/// How many times as large as with the smallest block a map may be because blocks of different directions share no grid.
-const LARGEST_GROWTH: u64 = 16;
+/// Maximum growth of a map compared with one of the smallest block, because blocks of different directions share no grid.
+const MAX_GROWTH: u64 = 16;
 
 /// The greatest common divisor.
 fn divisor(a: u64, b: u64) -> u64 {

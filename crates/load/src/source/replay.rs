@@ -52,7 +52,7 @@ pub struct ReplayStep {
     pub due: Nanos,
     /// What it does.
     pub kind: ReplayKind,
-    /// Its file.
+    /// File of the operation.
     pub file: FileIndex,
     /// First byte.
     pub offset: Bytes,

@@ -16,10 +16,10 @@ const REGION: u64 = 4096;
 const SHARDS: u64 = 64;
 /// Adjacent granules in one table.
 const RUN: u64 = 64;
-/// Most entries of a table of granules. All of them together need about 36 MB.
-const MOST: usize = 28 << 10;
-/// Most entries of the table of regions.
-const MOST_REGIONS: usize = 112 << 10;
+/// Maximum number of entries of a table of granules. All of them together need about 36 MB.
+const MAX_GRANULES: usize = 28 << 10;
+/// Maximum number of entries of the table of regions.
+const MAX_REGIONS: usize = 112 << 10;
 
 type Table = Mutex<HashMap<u64, u16>>;
 
@@ -55,16 +55,16 @@ impl Generations {
         self.add(granule, 0)
     }
 
-    /// The granule had so many generations more. False: there is no room for an entry.
+    /// Adds `more` generations to the granule. Returns false if the table is full.
     pub(super) fn add(&self, granule: u64, more: u16) -> bool {
-        let added = add(&mut lock(self.table(granule)), granule, more, MOST);
+        let added = add(&mut lock(self.table(granule)), granule, more, MAX_GRANULES);
         if added {
             self.has_granules.store(true, Ordering::Release);
         }
         added
     }
 
-    /// The granule had so many generations more, if it has an entry.
+    /// Adds `more` generations to the granule, if it has an entry.
     pub(super) fn add_to_existing(&self, granule: u64, more: u16) {
         add(&mut lock(self.table(granule)), granule, more, 0);
     }
@@ -88,7 +88,7 @@ impl Generations {
     }
 
     fn add_to_region(&self, region: u64, more: u16) -> bool {
-        let added = add(&mut lock(&self.regions), region, more, MOST_REGIONS);
+        let added = add(&mut lock(&self.regions), region, more, MAX_REGIONS);
         if added {
             self.has_regions.store(true, Ordering::Release);
         }
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn a_full_table_takes_no_more() {
         let generations = Generations::new();
-        let all = MOST as u64 * SHARDS;
+        let all = MAX_GRANULES as u64 * SHARDS;
         assert!((0..all).all(|granule| generations.add(granule, 7)));
         assert!(!generations.reserve(all));
         assert!(!generations.add(all, 1));

@@ -81,14 +81,14 @@ impl WriteValue {
 pub enum GranuleState {
     /// No write of this run touched it.
     NeverWritten,
-    /// It is claimed: a write, a trim or an exclusive read of it is under way.
+    /// The granule is claimed: a write, a trim or an exclusive read of it is under way.
     InFlight,
     /// A write of it failed or did not complete. It may contain the old data, the new data or parts of both, so it
     /// must not be judged.
     Unknown,
-    /// It was trimmed after the last write.
+    /// The granule was trimmed after the last write.
     Trimmed,
-    /// It contains this write.
+    /// The granule contains this write.
     Written(WriteValue),
 }
 

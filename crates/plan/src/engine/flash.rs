@@ -40,7 +40,7 @@ pub(crate) fn device(
     };
     let Some(flash) = flash else {
         let is = match found.kind {
-            FoundKind::Char => "no raw flash",
+            FoundKind::Char => "not raw flash",
             other => other.in_words(),
         };
         let what =
@@ -147,7 +147,7 @@ impl OnFlash<'_> {
         }
     }
 
-    /// Refuses trims of single written blocks (`trim_percentage`) that are no erase blocks, or are expected to
+    /// Refuses trims of single written blocks (`trim_percentage`) that are not erase blocks, or are expected to
     /// contain zeros.
     fn trims_of_written_blocks(&self, messages: &mut Messages) {
         let job = self.job;

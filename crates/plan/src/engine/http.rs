@@ -3,7 +3,7 @@
 use std::num::{NonZeroU16, NonZeroU32};
 use std::path::PathBuf;
 
-use fiord_formats::http::MOST_PARTS;
+use fiord_formats::http::MAX_PARTS;
 use fiord_job::option::handle::Opt;
 use fiord_job::option::table::object::{
     HTTP_CA_FILE, HTTP_ENDPOINTS, HTTP_HOST, HTTP_LIST_KEYS, HTTP_MODE, HTTP_OBJECT_MODE,
@@ -27,8 +27,8 @@ const HTTP_PORT: NonZeroU16 = NonZeroU16::new(80).unwrap();
 /// The port of HTTPS.
 const HTTPS_PORT: NonZeroU16 = NonZeroU16::new(443).unwrap();
 
-/// The most servers of a job.
-const MOST_SERVERS: usize = 256;
+/// Maximum number of servers of a job.
+const MAX_SERVERS: usize = 256;
 
 /// Reads the options of `http`.
 pub(super) fn options(job: Reading, messages: &mut Messages) -> HttpPlan {
@@ -39,8 +39,8 @@ pub(super) fn options(job: Reading, messages: &mut Messages) -> HttpPlan {
     for text in more.split(',').map(str::trim).filter(|text| !text.is_empty()) {
         servers.push(server(job, HTTP_ENDPOINTS, text, port, messages));
     }
-    if servers.len() > MOST_SERVERS {
-        let what = format!("a job can have at most {MOST_SERVERS} servers, not {}", servers.len());
+    if servers.len() > MAX_SERVERS {
+        let what = format!("a job can have at most {MAX_SERVERS} servers, not {}", servers.len());
         messages.push(job.error(HTTP_ENDPOINTS, what).help("To fix: name fewer servers"));
     }
     let mode = job.get(HTTP_MODE);
@@ -135,12 +135,12 @@ pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &m
     let Some(part) = engine.http().and_then(|http| http.part_size()) else { return };
     let block = u64::from(load.blocks[Dir::Write].max());
     let parts = block.div_ceil(part.0);
-    if parts > u64::from(MOST_PARTS) {
+    if parts > u64::from(MAX_PARTS) {
         let what = format!(
-            "an object of {block} bytes has {parts} parts of {} bytes, and S3 accepts {MOST_PARTS}",
+            "an object of {block} bytes has {parts} parts of {} bytes, and S3 accepts {MAX_PARTS}",
             part.0
         );
-        let least = block.div_ceil(u64::from(MOST_PARTS));
+        let least = block.div_ceil(u64::from(MAX_PARTS));
         let help = format!("To fix: set `http_s3_part_size` to at least {least}");
         messages.push(job.error(HTTP_S3_PART_SIZE, what).help(help));
     }
@@ -159,9 +159,9 @@ fn server(
     if parsed.is_none() {
         let what = match host.contains("//") || host.contains('/') {
             true => format!(
-                "`{host}` is no host: an address without `http://` and without a path is expected"
+                "`{host}` is not a host: expected an address without `http://` and without a path"
             ),
-            false => format!("`{host}` is no host with a port"),
+            false => format!("`{host}` is not a host with a port"),
         };
         let help =
             "To fix: write HOST or HOST:PORT; `https=on` chooses HTTPS, and `filename` is the path";

@@ -18,7 +18,7 @@ use crate::options::reading::Reading;
 /// The largest port of TCP and UDP.
 pub(super) const LAST_PORT: u32 = 65_535;
 
-/// The most bytes of one datagram: what the 16-bit length fields leave beside the headers.
+/// Maximum number of bytes of one datagram: what the 16-bit length fields leave beside the headers.
 const fn largest_datagram(protocol: Protocol) -> u32 {
     match protocol {
         Protocol::Udpv6 => 65_527,

@@ -50,7 +50,7 @@ pub(crate) fn addresses(
 
 /// Refuses a depth for which no message can list the buffers.
 pub(crate) fn check(job: Reading, engine: &EnginePlan, messages: &mut Messages) {
-    const DEEPEST: u32 = RdmaPlan::MOST_IN_FLIGHT;
+    const DEEPEST: u32 = RdmaPlan::MAX_IN_FLIGHT;
     let depth = job.get(IODEPTH);
     if engine.rdma().is_some() && depth > DEEPEST {
         let what = format!("`ioengine=rdma` has at most {DEEPEST} I/Os in flight, not {depth}");

@@ -82,7 +82,7 @@ pub(crate) fn write_commands(engine: &EnginePlan) -> Option<Vec<(WriteCommand, u
     }
 }
 
-/// Refuses options for files, which do not work with commands, and trims that are no resets of zones.
+/// Refuses options for files, which do not work with commands, and trims other than resets of zones.
 pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
     let def = engine.def();
     if def.access != EngineAccess::ScsiCommands {

@@ -105,15 +105,15 @@ fn fit(job: Reading, option: &'static OptionDef, bytes: u64, messages: &mut Mess
 
 /// The largest equal parts of a block of more than 4 GiB that an I/O can have.
 fn part_of(bytes: u64) -> u32 {
-    /// The largest part.
-    const LARGEST: u64 = 1 << 31;
+    /// Maximum size of a part in bytes.
+    const MAX_PART: u64 = 1 << 31;
     /// Numbers of parts that are tried: a block can have 16 EiB.
     const ATTEMPTS: usize = 4096;
-    let few = bytes.div_ceil(LARGEST);
+    let few = bytes.div_ceil(MAX_PART);
     let whole =
         |parts: &u64| bytes.is_multiple_of(*parts) && (bytes / parts).is_multiple_of(SECTOR);
     let parts = (few..few.saturating_mul(4)).take(ATTEMPTS).find(whole);
-    parts.map_or(LARGEST, |parts| bytes / parts) as u32
+    parts.map_or(MAX_PART, |parts| bytes / parts) as u32
 }
 
 /// The largest block of a range that begins at `min`.

@@ -82,14 +82,14 @@ pub(crate) fn crc(
     messages: &mut Messages,
 ) -> bool {
     /// Four bytes of CRC-32C, and at least one byte that it covers.
-    const LEAST: u32 = 5;
+    const MIN_BLOCK: u32 = 5;
     let wanted = job.get(BUFFER_CRC) && mix.has(Dir::Write);
     let least = blocks[Dir::Write].min();
-    if wanted && least < LEAST {
+    if wanted && least < MIN_BLOCK {
         messages.push(
             job.error(BUFFER_CRC, format!("a block of {least} bytes has no room for its CRC"))
                 .help(format!(
-                    "To fix: use blocks of {LEAST} bytes or more, or leave out `buffer_crc`"
+                    "To fix: use blocks of {MIN_BLOCK} bytes or more, or leave out `buffer_crc`"
                 )),
         );
     }

@@ -16,10 +16,10 @@ use crate::model::{
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
-/// The largest number of zones in one direction.
-const MOST_ZONES: usize = 256;
-/// The longest sequence of block numbers.
-const MOST_STEPS: usize = 64;
+/// Maximum number of zones in one direction.
+const MAX_ZONES: usize = 256;
+/// Maximum length of a sequence of block numbers.
+const MAX_STEPS: usize = 64;
 
 /// Reads `random_distribution`.
 pub(crate) fn of_offsets(job: Reading, messages: &mut Messages) -> Distribution {
@@ -172,8 +172,8 @@ fn zones(job: Reading, text: &str, absolute: bool) -> Result<PerDir<Vec<ZoneShar
 
 fn zone_list(job: Reading, text: &str, absolute: bool) -> Result<Vec<ZoneShare>, ValueError> {
     let entries: Vec<&str> = text.split(':').collect();
-    if entries.len() > MOST_ZONES {
-        let what = format!("there are {} zones, and at most {MOST_ZONES} fit", entries.len());
+    if entries.len() > MAX_ZONES {
+        let what = format!("there are {} zones, and at most {MAX_ZONES} fit", entries.len());
         return wrong(what, "To fix: join neighbouring zones");
     }
     let mut zones = Vec::with_capacity(entries.len());
@@ -252,9 +252,9 @@ fn steps(text: &str) -> Result<Vec<u64>, ValueError> {
             }
         }
     }
-    if blocks.len() > MOST_STEPS {
+    if blocks.len() > MAX_STEPS {
         let what = format!(
-            "sequence distribution supports up to {MOST_STEPS} elements (got {})",
+            "sequence distribution supports up to {MAX_STEPS} elements (got {})",
             blocks.len()
         );
         return wrong(what, "To fix: use a shorter one, or replay an I/O log (`read_iolog`)");

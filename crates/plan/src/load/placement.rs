@@ -19,8 +19,8 @@ use crate::model::{
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
-/// The largest number of identifiers in `plids`; more than NVMe has in a list.
-const MOST: usize = 4096;
+/// Maximum number of identifiers in `plids`; more than NVMe has in a list.
+const MAX_IDENTIFIERS: usize = 4096;
 
 /// The placement options of a job. The device determines the identifiers of FDP, so they are not
 /// known before its files are.
@@ -291,8 +291,8 @@ fn list(text: &str) -> Result<Vec<u16>, ValueError> {
             return Err(ValueError::new(format!("the range `{part}` ends before it begins")));
         }
         all.extend(low..=high);
-        if all.len() > MOST {
-            return Err(ValueError::list_too_long("identifiers", MOST));
+        if all.len() > MAX_IDENTIFIERS {
+            return Err(ValueError::list_too_long("identifiers", MAX_IDENTIFIERS));
         }
     }
     Ok(all)

@@ -24,7 +24,7 @@ pub trait Endpoints: Debug {
 /// The properties of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndpointFacts {
-    /// Its size.
+    /// Size of the target.
     pub size: Bytes,
     /// Offsets and lengths of I/Os must be multiples of this size.
     pub block: Bytes,

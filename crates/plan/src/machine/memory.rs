@@ -52,7 +52,7 @@ fn may_hold_buffers(job: Reading, file: &Path, facts: &dyn Facts, messages: &mut
 }
 
 /// Reads `hugepage-size`: a size in bytes that the kernel offers. `None`: the kernel chooses,
-/// because the job does not set it or the kernel does not have that size. The latter is no error,
+/// because the job does not set it or the kernel does not have that size. The job then runs anyway,
 /// because fio, which never asks for a size, runs such jobs too.
 fn huge_page(job: Reading, facts: &dyn Facts, messages: &mut Messages) -> Option<u64> {
     let page = job.explicit(HUGEPAGE_SIZE)?.0;

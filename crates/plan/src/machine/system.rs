@@ -20,8 +20,8 @@ use crate::machine::facts::{Facts, Found, FoundKind, NotScsi, Passthrough, ScsiD
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemFacts;
 
-/// The largest text file to read, in bytes; placement schemes are smaller.
-const LARGEST_TEXT: u64 = 16 << 20;
+/// Maximum size of a text file to read, in bytes; placement schemes are smaller.
+const MAX_TEXT: u64 = 16 << 20;
 
 fn to_io(error: fiord_sys::Error) -> io::Error {
     error.errno.into()
@@ -199,7 +199,7 @@ impl Facts for SystemFacts {
     }
 
     fn text(&self, path: &Path) -> io::Result<String> {
-        let contents = self.contents(path, Bytes(LARGEST_TEXT))?;
+        let contents = self.contents(path, Bytes(MAX_TEXT))?;
         String::from_utf8(contents).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))
     }
 

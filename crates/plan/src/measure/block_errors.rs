@@ -7,8 +7,8 @@ use crate::model::JobPlan;
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
-/// Most blocks that a job follows. Each takes four bytes of memory.
-const MOST_BLOCKS: u64 = 64 << 20;
+/// Maximum number of blocks that a job follows. Each takes four bytes of memory.
+const MAX_BLOCKS: u64 = 64 << 20;
 
 /// Refuses jobs whose blocks cannot be followed.
 pub(crate) fn check(job: Reading, plan: &JobPlan, messages: &mut Messages) {
@@ -31,9 +31,9 @@ pub(crate) fn check(job: Reading, plan: &JobPlan, messages: &mut Messages) {
     }
     let unit = u64::from(plan.load.blocks[Dir::Trim].min()).max(1);
     let blocks = plan.target.files[0].len.0.div_ceil(unit);
-    if blocks > MOST_BLOCKS {
+    if blocks > MAX_BLOCKS {
         let what = format!(
-            "cannot calculate block histogram with {blocks} trim blocks, maximum {MOST_BLOCKS}"
+            "cannot calculate block histogram with {blocks} trim blocks, maximum {MAX_BLOCKS}"
         );
         let help = "To fix: set `size` to a part of the file or device, or use larger trims";
         messages.push(job.error(BLOCK_ERROR_PERCENTILES, what).help(help));

@@ -65,7 +65,7 @@ pub(crate) fn log(
         iops_window: own(job.is_set(IOPSAVGTIME), job.get(IOPSAVGTIME)),
         value,
         histogram_window: Some(job.get(LOG_HIST_MSEC)).filter(|time| *time > Nanos::ZERO),
-        coarseness: Coarseness::new(job.get(LOG_HIST_COARSENESS)).unwrap_or(Coarseness::MOST),
+        coarseness: Coarseness::new(job.get(LOG_HIST_COARSENESS)).unwrap_or(Coarseness::MAX),
         empty_windows: job.get(LOG_EMPTY),
         clock,
         cpus: job.get(LOG_COMPRESSION_CPUS),
@@ -93,7 +93,7 @@ fn form(job: Reading, messages: &mut Messages) -> LogForm {
 /// A log that a run writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpectedLog {
-    /// Its path.
+    /// Path of the log.
     pub path: PathBuf,
     /// Every run without errors writes it. Otherwise, a run may end before the log exists: a command of the job precedes
     /// it (`exec_prerun`), or the job only lays out files.

@@ -10,10 +10,10 @@ use crate::model::LatencySlices;
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
-/// The largest number of limits of a job.
-pub(crate) const MOST: usize = 8;
-/// The shortest slice.
-const SHORTEST: Nanos = Nanos::from_millis(10);
+/// Maximum number of limits of a job.
+pub(crate) const MAX_LIMITS: usize = 8;
+/// Minimum length of a slice.
+const MIN_SLICE: Nanos = Nanos::from_millis(10);
 
 /// Reads the latency limits of a job. `None`: it has none.
 pub(crate) fn latency_slices(job: Reading, messages: &mut Messages) -> Option<LatencySlices> {
@@ -31,12 +31,12 @@ pub(crate) fn latency_slices(job: Reading, messages: &mut Messages) -> Option<La
         }
     }
     sort::by_key(&mut limits, |limit: &(Nanos, f64)| limit.0);
-    if limits.len() > MOST {
-        let what = ValueError::list_too_long("limits", MOST).what;
+    if limits.len() > MAX_LIMITS {
+        let what = ValueError::list_too_long("limits", MAX_LIMITS).what;
         messages.push(job.error(LATENCY_LIMITS, what).help("To fix: leave some of them out"));
     }
     let length = job.get(LATENCY_SLICE);
-    if length < SHORTEST {
+    if length < MIN_SLICE {
         let what = "a slice must be at least 10 ms long";
         messages.push(job.error(LATENCY_SLICE, what).help("To fix: write `latency_slice=1h`"));
     }
@@ -44,7 +44,7 @@ pub(crate) fn latency_slices(job: Reading, messages: &mut Messages) -> Option<La
         return None;
     }
     let name = job.get(LATENCY_TEST);
-    Some(LatencySlices { name, length: length.max(SHORTEST), limits })
+    Some(LatencySlices { name, length: length.max(MIN_SLICE), limits })
 }
 
 /// Parses `8ms:1` or `8ms:1%`: a latency and a share in per cent, above 0.

@@ -510,8 +510,8 @@ pub struct RdmaPlan {
 }
 
 impl RdmaPlan {
-    /// The largest `iodepth`. fio's message about an end's buffers has room for so many.
-    pub const MOST_IN_FLIGHT: u32 = 512;
+    /// Maximum `iodepth`: fio's message about the buffers of an end has room for this number of buffers.
+    pub const MAX_IN_FLIGHT: u32 = 512;
 }
 
 /// The options of the simulated device.

@@ -76,7 +76,7 @@ pub enum HttpVerbosity {
 /// `https`: how connections are protected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HttpTls {
-    /// They are not.
+    /// Connections are not protected.
     Off,
     /// With TLS, without checking the server.
     Insecure,

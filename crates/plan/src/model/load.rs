@@ -115,11 +115,11 @@ pub enum Mix {
     TrimWrite,
     /// `read_iolog`: the trace decides. Which directions it has.
     Trace {
-        /// It has reads.
+        /// The trace has reads.
         reads: bool,
-        /// It has writes.
+        /// The trace has writes.
         writes: bool,
-        /// It has trims.
+        /// The trace has trims.
         trims: bool,
     },
 }

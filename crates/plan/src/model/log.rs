@@ -57,7 +57,7 @@ pub struct LogFilePlan {
     pub kind: LogKind,
     /// The name that the job states for the log, or the job's name. The path begins with it.
     pub name: String,
-    /// Its path.
+    /// Path of the file.
     pub path: PathBuf,
 }
 

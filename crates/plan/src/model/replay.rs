@@ -13,8 +13,8 @@ use fiord_types::{Bytes, Dir, FileIndex, Nanos, PerDir};
 
 /// Size of the buffer through which a trace is read, bytes.
 const BUFFER: usize = 256 << 10;
-/// The largest part in bytes in which a longer trim is carried out.
-const LONGEST_TRIM: u64 = 1 << 30;
+/// Maximum part in bytes in which a longer trim is carried out.
+const MAX_TRIM: u64 = 1 << 30;
 
 /// `read_iolog`: the trace that a job replays instead of generating I/Os.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,7 +76,7 @@ pub struct MergePlan {
 /// One of several block traces that are merged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MergedTrace {
-    /// Its file, or those of all CPUs.
+    /// File of the trace, or the files of all CPUs.
     pub files: Vec<PathBuf>,
     /// `merge_blktrace_scalars`: its duration in per cent of the recorded one.
     pub scalar: f64,
@@ -272,7 +272,7 @@ impl ReplayPlan {
     #[inline]
     #[must_use]
     pub fn part(kind: TraceKind, len: u64) -> u64 {
-        if kind == TraceKind::Trim { len.min(LONGEST_TRIM) } else { len }
+        if kind == TraceKind::Trim { len.min(MAX_TRIM) } else { len }
     }
 }
 

@@ -97,8 +97,8 @@ impl BlockFormat {
     }
 }
 
-/// The most writes of a file of which records are kept ([`Tracking::Records`]). They need about 40 bytes each.
-pub const MOST_RECORDS: u64 = 1 << 22;
+/// Maximum number of writes of a file of which records are kept ([`Tracking::Records`]). They need about 40 bytes each.
+pub const MAX_RECORDS: u64 = 1 << 22;
 
 /// Bytes of the target for each byte of the map that says which parts change, with [`Tracking::Records`].
 const RECORDS_GRANULE: Bytes = Bytes(4096);
@@ -181,7 +181,7 @@ pub struct JournalPlan {
 pub struct JournalTarget {
     /// The file or device.
     pub path: PathBuf,
-    /// Its kind.
+    /// Kind of the file.
     pub kind: FileKind,
     /// The address in the journal of its first byte: a multiple of the block.
     pub base: Bytes,
@@ -276,7 +276,7 @@ pub enum Tracking {
 pub struct Backlog {
     /// The job verifies after this many writes.
     pub writes: u64,
-    /// It verifies this many of them.
+    /// The job verifies this many of those writes at a time.
     pub batch: u32,
 }
 

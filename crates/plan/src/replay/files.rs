@@ -15,7 +15,7 @@ use crate::machine::survey::Survey;
 use crate::model::{FileKind, FilePlan, Mix, ReplayFit, ReplayPlan, ReplayTargets};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::sizes::{Extent, LARGEST_FILE};
+use crate::target::sizes::{Extent, MAX_FILE};
 use crate::target::usage::Usage;
 use crate::target::{harm, paths};
 
@@ -169,7 +169,7 @@ fn file(
     let len = match space {
         // The offsets of a stream are checked against this while it is read.
         Extent::Fixed(size) if stream => Bytes(size),
-        _ if stream => Bytes(LARGEST_FILE),
+        _ if stream => Bytes(MAX_FILE),
         Extent::Fixed(size) => name.end.min(Bytes(size)),
         Extent::Growable(_) | Extent::Endless => name.end,
     };

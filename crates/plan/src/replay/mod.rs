@@ -35,7 +35,7 @@ pub(crate) struct Traces {
 
 /// A trace and how it is replayed.
 pub(crate) struct ScannedTrace {
-    /// Its plan without its targets.
+    /// Plan of the trace without its targets.
     plan: ReplayPlan,
     scan: Scan,
 }

@@ -25,8 +25,8 @@ use crate::replay::scan;
 
 /// The largest depth that a trace sets.
 pub(super) const DEEPEST: u32 = 4096;
-/// CPUs whose files of a block trace are looked for.
-const MOST_CPUS: u32 = 4096;
+/// Maximum number of CPUs whose files of a block trace are looked for.
+const MAX_CPUS: u32 = 4096;
 /// CPUs without a file after which the planner looks for no more.
 const GAP: u32 = 64;
 
@@ -209,7 +209,7 @@ fn trace_of_one_cpu(path: &Path) -> Option<PathBuf> {
 fn of_all_cpus(path: &Path, survey: &Survey) -> Vec<PathBuf> {
     let mut parts = Vec::new();
     let mut last = 0;
-    for cpu in 0..MOST_CPUS {
+    for cpu in 0..MAX_CPUS {
         let mut name = path.as_os_str().to_owned();
         name.push(format!(".blktrace.{cpu}"));
         let part = PathBuf::from(name);

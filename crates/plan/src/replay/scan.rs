@@ -18,12 +18,12 @@ use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::replay::map::MapOption;
 
-/// Most bytes of a stream that are searched for its first I/O.
-const MOST_HEAD: usize = 16 << 20;
+/// Maximum number of bytes of a stream that are searched for its first I/O.
+const MAX_HEAD: usize = 16 << 20;
 /// The largest I/O of a stream for which buffers are prepared, unless `bs` is larger.
 const STREAM_BLOCK: u32 = 1 << 20;
-/// The largest I/O.
-const LARGEST_IO: u64 = 1 << 30;
+/// Maximum size of an I/O in bytes.
+const MAX_IO: u64 = 1 << 30;
 
 /// What the planner knows about a trace.
 pub(super) struct Scan {
@@ -105,9 +105,7 @@ pub(super) fn head(mut tail: Box<dyn Read + Send>) -> io::Result<StreamRest> {
             Err(error) => return Err(error),
         };
         head.extend_from_slice(&buffer[..count]);
-        if count == 0
-            || head.len() > MOST_HEAD
-            || has_io(whole_lines(&trace::readable_start(&head)))
+        if count == 0 || head.len() > MAX_HEAD || has_io(whole_lines(&trace::readable_start(&head)))
         {
             return Ok(StreamRest { head, tail });
         }
@@ -177,7 +175,7 @@ pub(super) fn scan(
         return None;
     }
     if let Some(largest) = counts.too_large {
-        let what = format!("`{path}` has an I/O of {largest} bytes, more than {LARGEST_IO}");
+        let what = format!("`{path}` has an I/O of {largest} bytes, more than {MAX_IO}");
         messages.push(job.error(READ_IOLOG, what).help("To fix: check the units of the trace"));
         return None;
     }
@@ -300,7 +298,7 @@ impl<'a> Counts<'a> {
         contents.ios[dir] += 1;
         contents.bytes[dir] = contents.bytes[dir].saturating_add(io.len);
         name.transfers(dir, plan.offset(io.offset.0), io.len.0);
-        if io.len.0 > LARGEST_IO && io.kind != TraceKind::Trim {
+        if io.len.0 > MAX_IO && io.kind != TraceKind::Trim {
             self.too_large = self.too_large.max(Some(io.len));
         }
         let len = Bytes(ReplayPlan::part(io.kind, io.len.0));

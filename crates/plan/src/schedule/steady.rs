@@ -11,12 +11,12 @@ use crate::model::SteadyPlan;
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
-/// The shortest interval in nanoseconds: twice the time between two housekeeping calls of a worker.
-const SHORTEST: Nanos = Nanos::from_millis(10);
+/// Minimum interval: twice the time between two housekeeping calls of a worker.
+const MIN_INTERVAL: Nanos = Nanos::from_millis(10);
 /// Number of samples in the window of `pts`.
 const ROUNDS: u64 = 5;
-/// The largest number of samples in a window: every new sample causes a check of the whole window.
-const MOST: u64 = 1_000_000;
+/// Maximum number of samples in a window: every new sample causes a check of the whole window.
+const MAX_SAMPLES: u64 = 1_000_000;
 
 /// Reads the `steadystate` criterion of a job. `None`: it has none.
 pub(crate) fn steady(job: Reading, messages: &mut Messages) -> Option<SteadyPlan> {
@@ -123,7 +123,7 @@ fn interval(job: Reading, pts: bool, duration: Nanos, messages: &mut Messages) -
             return None;
         }
     }
-    if interval < SHORTEST {
+    if interval < MIN_INTERVAL {
         messages.push(
             job.error(STEADYSTATE_CHECK_INTERVAL, "the check interval must be at least 10 ms")
                 .help("To fix: write `ss_interval=1`, which is one second"),
@@ -142,8 +142,8 @@ fn interval(job: Reading, pts: bool, duration: Nanos, messages: &mut Messages) -
         messages.push(job.error(STEADYSTATE_DURATION, what).help(help));
         return None;
     }
-    if samples > MOST {
-        let what = format!("a window of {samples} samples is too long: the limit is {MOST}");
+    if samples > MAX_SAMPLES {
+        let what = format!("a window of {samples} samples is too long: the limit is {MAX_SAMPLES}");
         let help = "To fix: use a longer `ss_interval`";
         messages.push(job.error(STEADYSTATE_DURATION, what).help(help));
         return None;

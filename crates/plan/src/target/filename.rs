@@ -11,8 +11,8 @@ use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::target::paths;
 
-/// The largest number of files in one job: each needs memory and an entry in the plan.
-const MOST_FILES: u64 = 16 << 20;
+/// Maximum number of files in one job: each needs memory and an entry in the plan.
+const MAX_FILES: u64 = 16 << 20;
 
 /// The naming options of a job, read once for all its instances.
 #[derive(Debug, Clone)]
@@ -48,10 +48,10 @@ impl Naming {
         }
         let names = named(job, messages);
         let count = u64::from(job.get(NRFILES));
-        if count == 0 || count > MOST_FILES {
+        if count == 0 || count > MAX_FILES {
             messages.push(
                 job.error(NRFILES, format!("`nrfiles={count}` is not a valid number of files"))
-                    .help(format!("To fix: write a number from 1 to {MOST_FILES}")),
+                    .help(format!("To fix: write a number from 1 to {MAX_FILES}")),
             );
         }
         Naming {
@@ -61,7 +61,7 @@ impl Naming {
             format: Some(job.get(FILENAME_FORMAT))
                 .filter(|f| !f.is_empty())
                 .unwrap_or_else(default),
-            count: count.clamp(1, MOST_FILES),
+            count: count.clamp(1, MAX_FILES),
             job: job.spec.section.clone(),
             client: client.unwrap_or_default().to_owned(),
             unique: client.is_some() && job.get(UNIQUE_FILENAME),

@@ -14,7 +14,7 @@ use crate::model::{BlockSize, EngineAccess, FileKind, FilePlan, Load, Mix, Step,
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::target::share::HostShare;
-use crate::target::sizes::{self, Extent, LARGEST_FILE, NoRegion, Region, Wanted};
+use crate::target::sizes::{self, Extent, MAX_FILE, NoRegion, Region, Wanted};
 use crate::target::usage::Usage;
 use crate::target::{file_zones, harm, names, paths};
 
@@ -285,7 +285,7 @@ fn no_region(
             )
             .help(format!(
                 "To fix: use a smaller offset or size; the largest file ends at {} bytes",
-                LARGEST_FILE
+                MAX_FILE
             )),
     }
 }

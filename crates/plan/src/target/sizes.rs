@@ -13,8 +13,8 @@ use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::target::share::HostShare;
 
-/// The size in bytes of the largest file on Linux.
-pub(crate) const LARGEST_FILE: u64 = i64::MAX as u64;
+/// Maximum size of a file on Linux, in bytes.
+pub(crate) const MAX_FILE: u64 = i64::MAX as u64;
 
 /// The size options of one job, read once for all its files.
 #[derive(Debug, Clone, Copy)]
@@ -169,7 +169,7 @@ impl Wanted {
         // The present end of the file replaces `offset`.
         let appends = self.append && matches!(extent, Extent::Growable(_));
         let offset = if appends { Some(now) } else { self.start(whole, instance) };
-        let offset = offset.filter(|o| *o <= LARGEST_FILE).ok_or(NoRegion::TooLarge)?;
+        let offset = offset.filter(|o| *o <= MAX_FILE).ok_or(NoRegion::TooLarge)?;
         match extent {
             Extent::Fixed(size) => self.in_fixed(offset, size, drawn, files),
             _ => self.in_growable(offset, now, drawn, files, extent),
@@ -232,11 +232,11 @@ impl Wanted {
                 true => share(now, p),
                 false => share(now, p).min(self.rest(offset, now)?),
             },
-            (None, None) if self.fill => (LARGEST_FILE - offset) / self.block * self.block,
+            (None, None) if self.fill => (MAX_FILE - offset) / self.block * self.block,
             (None, _) if now > 0 && !self.append => self.rest(offset, now)?,
             (None, _) => return Err(NoRegion::SizeUnknown),
         };
-        let end = offset.checked_add(len).filter(|e| *e <= LARGEST_FILE);
+        let end = offset.checked_add(len).filter(|e| *e <= MAX_FILE);
         let end = end.ok_or(NoRegion::TooLarge)?;
         let unbounded = self.fill && self.size.is_none() && drawn.is_none();
         let grows = matches!(extent, Extent::Growable(_)) && end > now && !unbounded;

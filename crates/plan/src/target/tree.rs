@@ -19,11 +19,11 @@ use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::target::harm;
 use crate::target::paths;
-use crate::target::sizes::{Extent, LARGEST_FILE};
+use crate::target::sizes::{Extent, MAX_FILE};
 use crate::target::usage::Usage;
 
-/// The largest number of directories in a tree: each needs memory in each job.
-const MOST_DIRECTORIES: u64 = 4 << 20;
+/// Maximum number of directories in a tree: each needs memory in each job.
+const MAX_DIRECTORIES: u64 = 4 << 20;
 
 /// The options that describe a tree, except `tree_items`, which makes one.
 const OTHERS: [&OptionDef; 5] = [
@@ -92,9 +92,9 @@ pub(crate) fn file(
     tree.block = block;
     tree.owner = ((u64::from(instance) + u64::from(job.get(TREE_SHIFT)))
         % u64::from(instances.max(1))) as u32;
-    let few = tree.directories().is_some_and(|count| count <= MOST_DIRECTORIES);
+    let few = tree.directories().is_some_and(|count| count <= MAX_DIRECTORIES);
     let len = tree.count().and_then(|count| count.checked_mul(block.into()));
-    let Some(len) = len.filter(|len| few && *len <= LARGEST_FILE) else {
+    let Some(len) = len.filter(|len| few && *len <= MAX_FILE) else {
         messages.push(too_large(job));
         return Vec::new();
     };
@@ -172,6 +172,6 @@ fn one_size(job: Reading) -> Diagnostic {
 }
 
 fn too_large(job: Reading) -> Diagnostic {
-    job.error(TREE_ITEMS, format!("the tree is too large: at most {MOST_DIRECTORIES} directories"))
+    job.error(TREE_ITEMS, format!("the tree is too large: at most {MAX_DIRECTORIES} directories"))
         .help("To fix: use a smaller tree_depth, tree_width or tree_items")
 }

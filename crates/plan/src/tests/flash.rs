@@ -51,7 +51,7 @@ fn what_a_flash_does_not_permit_is_refused() {
             "is a block device, and `ioengine=mtd` works on raw",
         ),
         ("--rw=read --filename=plain", "is a regular file, and"),
-        ("--rw=read --filename=/dev/zero", "is no raw flash"),
+        ("--rw=read --filename=/dev/zero", "is not raw flash"),
         ("--rw=write --filename=/dev/mtd9", "there is no device"),
         ("--rw=write --filename=/dev/mtd0ro", "`/dev/mtd0ro` is read-only"),
         ("--rw=write --bs=1000", "is written in units of 256 bytes, and 1000 is not a multiple"),

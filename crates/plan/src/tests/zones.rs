@@ -71,7 +71,7 @@ fn options_of_zones() {
     assert_eq!((zoned.max_open, zoned.job_max_open), (Some(7), Some(2)));
     assert!(zoned.read_beyond && zoned.remainders && zoned.recover && !zoned.ignore_limits);
     assert_eq!(zoned.resets, Some(Resets { threshold: 0.5, every: 100 }));
-    assert!(load.no_map, "remainders are no blocks that a map could know");
+    assert!(load.no_map, "a map cannot know remainders, which are not blocks");
 }
 
 #[test]

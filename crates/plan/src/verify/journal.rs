@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use fiord_formats::integrity::journal::MOST_TARGETS;
+use fiord_formats::integrity::journal::MAX_TARGETS;
 use fiord_job::option::engine::EngineAccess;
 use fiord_job::option::table::nvme::WRITEFUA;
 use fiord_job::option::table::{UNLINK, UNLINK_EACH_LOOP, VERIFY_JOURNAL};
@@ -158,9 +158,9 @@ fn join(jobs: &[Reading], plans: &mut [JobPlan], users: &[usize], messages: &mut
         }
         ends[place].2 = ends[place].2.max(file.end());
     }
-    if ends.len() > MOST_TARGETS {
+    if ends.len() > MAX_TARGETS {
         let what =
-            format!("a journal has at most {MOST_TARGETS} targets, and this one {}", ends.len());
+            format!("a journal has at most {MAX_TARGETS} targets, and this one {}", ends.len());
         let error = jobs[plans[users[0]].identity.section].error(VERIFY_JOURNAL, what);
         messages.push(
             error.help("To fix: use fewer files, or several jobs with journals of their own"),

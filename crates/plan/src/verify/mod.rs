@@ -36,7 +36,7 @@ use fiord_job::option::table::{VERIFY, VERIFY_PATTERN};
 
 use fiord_types::Dir;
 
-use crate::model::{JobPlan, MOST_RECORDS, Tracking, VerifyPass, VerifyPlan};
+use crate::model::{JobPlan, MAX_RECORDS, Tracking, VerifyPass, VerifyPlan};
 use crate::options::reading::Reading;
 
 /// An error for each job that would need too many records of its writes.
@@ -62,12 +62,12 @@ fn too_many_records(
     let files = plan.target.files.iter();
     let blocks = files.fold(0u64, |sum, file| sum.saturating_add(file.len.0 / smallest));
     let keeps = verify.pass == VerifyPass::AfterWrites && verify.tracking == Tracking::Records;
-    if !keeps || blocks <= MOST_RECORDS {
+    if !keeps || blocks <= MAX_RECORDS {
         return None;
     }
     let what = format!(
         "blocks that overlap in parts, or at any offset, need a record of each: this job may have {blocks} blocks, and \
-         at most {MOST_RECORDS} records are kept"
+         at most {MAX_RECORDS} records are kept"
     );
     let help = "To fix: use larger blocks, a smaller `size`, or block sizes and offsets that are multiples of 512";
     Some(job.error(option, what).help(help))

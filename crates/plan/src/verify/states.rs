@@ -13,8 +13,8 @@ use crate::model::{FilePlan, JobPlan, Step, Tracking, VerifyMethod, VerifyPass};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
-/// The longest state file that is read: that of a job with 16 Mi writes that failed.
-const MOST: Bytes = Bytes(128 << 20);
+/// Maximum size of a state file that is read: that of a job with 16 Mi writes that failed.
+const MAX_STATE: Bytes = Bytes(128 << 20);
 
 /// Reads the states of the jobs that ask for them. `aux_path`: the directory of the files.
 pub(crate) fn load_states(
@@ -103,7 +103,7 @@ struct Unusable {
 }
 
 fn load(path: &Path, facts: &dyn Facts) -> Result<VerifyState, Unusable> {
-    let bytes = facts.contents(path, MOST).map_err(|error| Unusable {
+    let bytes = facts.contents(path, MAX_STATE).map_err(|error| Unusable {
         why: Errno::explain(&error),
         help: "To fix: copy the state of the run that wrote the data there, set --aux-path to its directory, or \
                leave out `verify_state_load` to verify everything",

@@ -6,8 +6,8 @@ use fiord_stat::finding::{Finding, Unchecked};
 use fiord_stat::hosts::HostsReport;
 use fiord_types::sort;
 
-/// At most this many hosts are named.
-const MOST_NAMES: usize = 4;
+/// Maximum number of hosts that are named.
+const MAX_NAMES: usize = 4;
 
 /// Returns the findings about the run as a whole and those of each host, the worst first, and what could not be checked.
 pub(super) fn of_all(report: &HostsReport) -> (Vec<Finding>, Vec<Unchecked>) {
@@ -74,8 +74,8 @@ fn own_gaps(report: &HostsReport) -> Vec<Unchecked> {
 
 /// Names hosts: `n1, n2`, or `n1, n2, n3, n4 and 96 more hosts`.
 fn names(hosts: &[&str]) -> String {
-    match hosts.len().saturating_sub(MOST_NAMES) {
+    match hosts.len().saturating_sub(MAX_NAMES) {
         0 => hosts.join(", "),
-        more => format!("{} and {more} more", hosts[..MOST_NAMES].join(", ")),
+        more => format!("{} and {more} more", hosts[..MAX_NAMES].join(", ")),
     }
 }

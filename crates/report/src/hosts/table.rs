@@ -8,8 +8,8 @@ use fiord_types::{Bytes, Nanos};
 
 use crate::style;
 
-/// At most this many hosts that refused their jobs are named.
-const MOST: usize = 8;
+/// Maximum number of hosts that refused their jobs and are named.
+const MAX_NAMES: usize = 8;
 
 /// Writes the lines, or nothing if there is only one host, which succeeded.
 pub(super) fn write(report: &HostsReport, out: &mut dyn Write) -> io::Result<()> {
@@ -40,10 +40,15 @@ pub(super) fn write(report: &HostsReport, out: &mut dyn Write) -> io::Result<()>
 /// Says that nothing was run. The messages about the jobs say why.
 fn refused(report: &HostsReport, out: &mut dyn Write) -> io::Result<()> {
     let refused = |host: &&HostReport| host.failure.as_ref().is_some_and(|why| why.refused);
-    let names: Vec<&str> =
-        report.hosts.iter().filter(refused).map(|host| host.name.as_str()).take(MOST).collect();
+    let names: Vec<&str> = report
+        .hosts
+        .iter()
+        .filter(refused)
+        .map(|host| host.name.as_str())
+        .take(MAX_NAMES)
+        .collect();
     let names = names.join(", ");
-    let more = match report.hosts.iter().filter(refused).count().saturating_sub(MOST) {
+    let more = match report.hosts.iter().filter(refused).count().saturating_sub(MAX_NAMES) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use fiord_stat::block_errors::{BlockErrors, BlockState};
 use fiord_stat::report::JobReport;
 
-/// Most percentiles in a line.
+/// Maximum number of percentiles in a line.
 const PER_LINE: usize = 4;
 
 /// Writes the section, or nothing if the job does not follow its blocks.

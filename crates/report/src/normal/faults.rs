@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use fiord_stat::faults::{FaultEntry, FaultReport};
 
-/// Number of faults that are described. The JSON output has more.
-const MOST: usize = 10;
+/// Maximum number of faults that are described. The JSON output has more.
+const MAX_FAULTS: usize = 10;
 
 /// Writes the number of faults of each kind, and the first of them.
 pub(super) fn write(report: Option<&FaultReport>, out: &mut dyn Write) -> io::Result<()> {
@@ -23,8 +23,8 @@ pub(super) fn write(report: Option<&FaultReport>, out: &mut dyn Write) -> io::Re
             counts.join(", ")
         )?,
     }
-    report.list.iter().take(MOST).try_for_each(|fault| entry(fault, out))?;
-    match report.total().saturating_sub(MOST as u64) {
+    report.list.iter().take(MAX_FAULTS).try_for_each(|fault| entry(fault, out))?;
+    match report.total().saturating_sub(MAX_FAULTS as u64) {
         0 => Ok(()),
         more => writeln!(out, "    and {more} more"),
     }

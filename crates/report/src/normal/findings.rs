@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use fiord_stat::finding::{Finding, Severity, Unchecked};
 use fiord_stat::wrap::wrapped;
 
-/// The text lists at most this many notes. They are the last findings: the worst come first.
-const MOST_NOTES: usize = 20;
+/// Maximum number of notes in the text. They are the last findings: the worst come first.
+const MAX_NOTES: usize = 20;
 
 /// Writes the block.
 pub(crate) fn write(
@@ -20,7 +20,7 @@ pub(crate) fn write(
         writeln!(out, "\nFindings ({}):", findings.len())?;
     }
     let notes = findings.iter().filter(|f| f.severity == Severity::Note).count();
-    let shown = findings.len() - notes.saturating_sub(MOST_NOTES);
+    let shown = findings.len() - notes.saturating_sub(MAX_NOTES);
     for finding in &findings[..shown] {
         one(finding, columns, out)?;
     }

@@ -26,8 +26,8 @@ use crate::plainly::plainly;
 
 pub use idleness::unit_work;
 
-/// The text lists at most this many reasons why jobs did not run to their end.
-const MOST_STOPS: usize = 5;
+/// Maximum number of reasons in the text why jobs did not run to their end.
+const MAX_STOPS: usize = 5;
 
 /// Writes the whole report: every job, the run status groups, the disks. The report begins with the
 /// tables of slices, then an empty line, as in each of fio's status reports.
@@ -38,7 +38,7 @@ pub fn normal(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     normal_within(report, None, out)
 }
 
-/// Like [`normal`], for a terminal with so many columns: lines that fio does not have are wrapped.
+/// Like [`normal`], for a terminal with `columns` columns: lines that fio does not have are wrapped.
 ///
 /// # Errors
 /// Returns the error of `out` if the report cannot be written.
@@ -79,11 +79,11 @@ fn stops(stops: &[RunStop], columns: Option<usize>, out: &mut dyn Write) -> io::
     if !stops.is_empty() {
         writeln!(out)?;
     }
-    for stop in stops.iter().take(MOST_STOPS) {
+    for stop in stops.iter().take(MAX_STOPS) {
         let line = format!("Stopped: {}", stop.sentence());
         writeln!(out, "{}", wrapped(&line, columns, 2))?;
     }
-    match stops.len().saturating_sub(MOST_STOPS) {
+    match stops.len().saturating_sub(MAX_STOPS) {
         0 => Ok(()),
         more => writeln!(out, "Stopped: and {more} more jobs (JSON output lists them)"),
     }

@@ -111,7 +111,7 @@ pub fn read_hosts(text: &str) -> Result<HostsReport, ReadError> {
     found.ok_or(ReadError::NoDocument)
 }
 
-/// Reads all documents of a text that is no page.
+/// Reads all documents of a text that is not a page.
 fn documents(text: &str) -> Result<Vec<Report>, ReadError> {
     let begin = match text.starts_with('{') {
         true => Some(0),

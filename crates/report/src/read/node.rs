@@ -6,9 +6,9 @@ use std::fmt;
 use fiord_types::{Bytes, Errno, Nanos};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
-/// The largest integer that every JSON reader can represent. No run reaches it, and sums of such integers fit into
+/// Maximum integer that every JSON reader can represent. No run reaches it, and sums of such integers fit into
 /// 64 bits.
-const MOST: u64 = 1 << 53;
+const MAX_INTEGER: u64 = 1 << 53;
 
 /// A JSON value.
 #[derive(Debug)]
@@ -145,12 +145,12 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The value itself as an integer. Fractions are cut off, and integers above [`MOST`] count as that.
+    /// The value itself as an integer. Fractions are cut off, and integers above [`MAX_INTEGER`] count as that.
     pub(super) fn integer(self) -> u64 {
         match self.0 {
-            Value::Integer(value) => (*value).min(MOST),
+            Value::Integer(value) => (*value).min(MAX_INTEGER),
             // The cast saturates.
-            _ => (self.number() as u64).min(MOST),
+            _ => (self.number() as u64).min(MAX_INTEGER),
         }
     }
 
@@ -180,7 +180,7 @@ impl<'a> Node<'a> {
             Value::Missing => serde_json::Value::Null,
             Value::Flag(flag) => (*flag).into(),
             Value::Integer(value) => (*value).into(),
-            Value::Number(value) if value.fract() == 0.0 && value.abs() <= MOST as f64 => {
+            Value::Number(value) if value.fract() == 0.0 && value.abs() <= MAX_INTEGER as f64 => {
                 (*value as i64).into()
             }
             Value::Number(value) => (*value).into(),

@@ -100,11 +100,11 @@ pub struct RunOptions {
 /// Ends a run: stops the jobs, saves their verify states, and runs a command.
 #[derive(Debug, Clone, Default)]
 pub struct Trigger {
-    /// It fires when this file exists, and removes the file.
+    /// The trigger fires when this file exists, and removes the file.
     pub file: Option<PathBuf>,
-    /// It fires so long after the start of the jobs.
+    /// The trigger fires this long after the start of the jobs.
     pub timeout: Option<Nanos>,
-    /// It fires when [`Interrupts`] say so.
+    /// The trigger fires when [`Interrupts`] say so.
     pub from_outside: bool,
     /// The shell command that it runs.
     pub command: Option<String>,

@@ -10,7 +10,7 @@ use fiord_types::Errno;
 use crate::error::{JobError, Stage};
 use crate::job::control::Phase;
 use crate::shared::Shared;
-/// Most files that the message names if the operation could be on any of them.
+/// Maximum number of files that the message names if the operation could be on any of them.
 const NAMED: usize = 3;
 
 /// The error of a job that has not ended: names the operation that its thread waits in, and the file. The

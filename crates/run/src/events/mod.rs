@@ -90,7 +90,7 @@ pub enum EventKind {
     JobEnded {
         /// Index in the plan.
         index: usize,
-        /// Its name.
+        /// Name of the job.
         job: String,
         /// Id of its thread; 0 if it never had one.
         pid: u32,
@@ -164,9 +164,9 @@ impl LayoutWork {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TriggerCause {
-    /// Its file appeared.
+    /// The trigger file appeared.
     File,
-    /// Its time was over.
+    /// The time of the trigger was over.
     Timeout,
     /// The coordinator of the run fired it on all hosts.
     Coordinator,

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | progress | one waits; a newer one replaces it. Its rates and latencies cover the last interval, its totals the whole run, so the observer loses resolution but no I/O |
 //! | snapshots | one waits; a newer one replaces it. Its counts cover the whole run |
-//! | status reports | at most [`MOST_REPORTS`] wait; the run creates no further ones until the observer has received one ([`EventSender::wants_report`]) |
+//! | status reports | at most [`MAX_REPORTS`] wait; the run creates no further ones until the observer has received one ([`EventSender::wants_report`]) |
 //! | all others | all wait. A job has a few of them, so the plan bounds their number |
 
 use std::collections::VecDeque;
@@ -16,8 +16,8 @@ use fiord_types::Nanos;
 
 use super::{Event, EventKind};
 
-/// Most status reports that wait for the observer.
-pub const MOST_REPORTS: usize = 16;
+/// Maximum number of status reports that wait for the observer.
+pub const MAX_REPORTS: usize = 16;
 
 /// Stack size of the observer's thread, bytes.
 const STACK: usize = 512 << 10;
@@ -101,12 +101,12 @@ impl EventSender {
         queue.changed.notify_one();
     }
 
-    /// Whether the observer can take another status report: fewer than [`MOST_REPORTS`] wait for it.
+    /// Whether the observer can take another status report: fewer than [`MAX_REPORTS`] wait for it.
     #[must_use]
     pub fn wants_report(&self) -> bool {
         let waiting = self.0.0.lock();
         let reports = waiting.events.iter().filter(|e| matches!(e.kind, EventKind::Status(_)));
-        !waiting.ignored && reports.count() < MOST_REPORTS
+        !waiting.ignored && reports.count() < MAX_REPORTS
     }
 }
 
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn the_run_stops_creating_reports_that_nobody_takes() {
         let (sender, mut events) = channel();
-        for _ in 0..MOST_REPORTS {
+        for _ in 0..MAX_REPORTS {
             assert!(sender.wants_report());
             sender.send(EventKind::Status(Box::default()));
         }

@@ -10,8 +10,8 @@ use fiord_types::{Bytes, Errno};
 
 use crate::error::{JobError, Stage};
 
-/// Longest time between two checks of free space, ns.
-const LONGEST: u64 = 200 * MS;
+/// Maximum time between two checks of free space, ns.
+const MAX_PAUSE: u64 = 200 * MS;
 /// Time before the second check, ns. It doubles with each check while there is enough space.
 const FIRST: u64 = MS;
 /// Time between two checks while no job with a reserve runs, ns.
@@ -97,12 +97,12 @@ impl SpaceWatch {
             (self.pause, self.last) = (FIRST, None);
             return IDLE;
         };
-        let lasts = self.last.map_or(LONGEST, |(then, before)| {
+        let lasts = self.last.map_or(MAX_PAUSE, |(then, before)| {
             let gone = u128::from(before.saturating_sub(least).0).max(1);
             let lasts = u128::from(least.0) * u128::from(now.saturating_sub(then)) / gone;
             u64::try_from(lasts).unwrap_or(u64::MAX)
         });
-        let pause = self.pause.min(lasts / 4).clamp(FIRST, LONGEST);
+        let pause = self.pause.min(lasts / 4).clamp(FIRST, MAX_PAUSE);
         self.pause = pause * 2;
         self.last = Some((now, least));
         pause

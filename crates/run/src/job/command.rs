@@ -21,7 +21,7 @@ pub fn command_output(aux_path: &Path, job: &str, when: CommandTime) -> PathBuf 
 /// Whether a command must stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// It may continue.
+    /// The command may continue.
     No,
     /// The run ends: terminate the command, and kill it if it does not end.
     Soon,

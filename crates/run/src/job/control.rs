@@ -25,7 +25,7 @@ const REQUESTS: u8 = SNAPSHOT_WANTED | COUNTS_WANTED;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum StopReason {
-    /// Its run time is over. The monitor sets this if the worker takes no timestamps or is late.
+    /// The run time is over. The monitor sets this if the worker takes no timestamps or is late.
     Runtime = 1,
     /// The user ended the run.
     Signal = 2,
@@ -33,7 +33,7 @@ pub(crate) enum StopReason {
     ExitAll = 3,
     /// Another job failed (`exitall_on_error`), or the run can't go on.
     Failure = 4,
-    /// Its results have stopped changing (`steadystate`).
+    /// The job's results have stopped changing (`steadystate`).
     Steady = 5,
     /// A trigger ends the run (`--trigger-file`).
     Trigger = 6,

@@ -40,7 +40,7 @@ impl WindowBudget {
 /// How far the writer is with the records of a worker.
 #[derive(Debug, Default)]
 struct WriterState {
-    /// It has written all of them.
+    /// The writer has written all records.
     done: bool,
     failure: Option<JobError>,
 }

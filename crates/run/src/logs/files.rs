@@ -18,13 +18,13 @@ pub(super) struct LogFile {
     path: PathBuf,
     /// `None`: it will be opened when the `exec_prerun` of its job is over.
     file: Option<RowFile>,
-    /// It opens in append mode, and several jobs may write it.
+    /// The file opens in append mode, and several jobs may write it.
     shared: bool,
     /// What identifies the open file.
     identity: Option<(Device, u64)>,
     /// The jobs that write it.
     pub(super) users: Vec<Arc<LogChannel>>,
-    /// It could not be written. No more rows are written.
+    /// The file could not be written. No more rows are written.
     failed: bool,
 }
 

@@ -81,7 +81,7 @@ pub(super) struct CompressedRows {
     columns: LogColumns,
     /// The stream that has begun.
     encoder: Option<Box<FzEncoder>>,
-    /// It is kept between two writes.
+    /// The stream continues over several writes.
     keeps: bool,
 }
 

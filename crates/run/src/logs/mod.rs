@@ -185,13 +185,13 @@ struct LoggedIo {
     clat: Nanos,
     /// Submission latency.
     slat: Nanos,
-    /// Its first byte in the file.
+    /// First byte of the I/O in the file.
     offset: Bytes,
-    /// Its length in bytes.
+    /// Length of the I/O in bytes.
     len: u32,
-    /// Its direction.
+    /// Direction of the I/O.
     dir: Dir,
-    /// Its priority: 0 is the job's own, n is the n-th of `cmdprio`.
+    /// Priority of the I/O: 0 is the job's own, n is the n-th of `cmdprio`.
     priority: u8,
 }
 
@@ -231,7 +231,7 @@ struct WindowRecord {
     kind: WindowKind,
     /// When it ended, since the begin of the log.
     end: Nanos,
-    /// Its length.
+    /// Length of the window.
     length: Nanos,
     /// Number of windows just before it in which nothing completed. All have the normal length.
     empty_before: u64,

@@ -42,9 +42,9 @@ struct KindSink {
     kind: LogKind,
     /// Number of its file.
     file: usize,
-    /// It has rows of this direction alone.
+    /// The log has rows of this direction alone.
     only: Option<Dir>,
-    /// It has rows of single I/Os.
+    /// The log has rows of single I/Os.
     single: bool,
     form: RowForm,
 }

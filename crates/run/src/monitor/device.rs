@@ -24,12 +24,12 @@ pub(crate) struct DeviceActivity {
 struct DeviceUser {
     /// The names of the devices under its files.
     under: Vec<String>,
-    /// Its I/Os are data.
+    /// The job's I/Os are data.
     data: bool,
     /// Each of its writes is followed by a flush: it has `sync`, and a synchronous engine. Those of other engines ask
     /// the device to write through (FUA).
     syncs: bool,
-    /// It has been released and has not ended.
+    /// The job has been released and has not ended.
     runs: bool,
     /// When it was released and when it ended, by `CLOCK_MONOTONIC`, ns. The end is the largest number while it runs.
     span: (u64, u64),
@@ -55,7 +55,7 @@ struct DiskActivity {
     waiting: Nanos,
 }
 
-/// Most intervals that are kept apart: a run can have thousands of groups of jobs.
+/// Maximum number of intervals that are kept apart: a run can have thousands of groups of jobs.
 const INTERVALS: usize = 64;
 
 impl DiskActivity {

@@ -20,11 +20,11 @@ pub(crate) struct Meter {
 /// How a job ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JobEnd {
-    /// It has not ended.
+    /// The job has not ended.
     None,
-    /// It has ended without an error.
+    /// The job has ended without an error.
     Succeeded,
-    /// It has ended with an error.
+    /// The job has ended with an error.
     Failed,
 }
 

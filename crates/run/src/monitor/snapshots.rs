@@ -17,9 +17,9 @@ use crate::worker::{DeliveredCounts, WorkerResult};
 /// works on.
 const PATIENCE: u64 = 50_000_000;
 
-/// How long a snapshot waits for the counts at most, ns: a worker on a busy machine has no CPU for some time. After that
+/// Maximum time that a snapshot waits for the counts, ns: a worker on a busy machine has no CPU for some time. After that
 /// the worker is taken to be in a system call, and its latencies are in a later snapshot.
-const LONGEST: u64 = 500_000_000;
+const MAX_WAIT: u64 = 500_000_000;
 
 /// Collects the counts of the jobs for snapshots.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub(crate) struct KnownJob<'a> {
     pub standing: Standing,
     /// How it ended.
     pub end: JobEnd,
-    /// Its results, once it has ended.
+    /// Results of the job, once it has ended.
     pub worker: Option<&'a WorkerResult>,
 }
 
@@ -80,7 +80,7 @@ impl SnapshotMeter {
             running.for_each(JobControl::request_counts);
             return None;
         };
-        let latest = requested.saturating_add(LONGEST.min(self.interval / 2));
+        let latest = requested.saturating_add(MAX_WAIT.min(self.interval / 2));
         if now < latest && running.any(JobControl::counts_wanted) {
             self.look = now.saturating_add(PATIENCE).min(latest);
             return None;

@@ -51,7 +51,7 @@ fn first(stated: &Stated, achieved: f64, job: &JobPlan) -> SpecReport {
     }
 }
 
-/// The measured rate in the directions of the job's pattern: the reads of a verify phase are no part of it. `None` if
+/// The measured rate in the directions of the job's pattern, without the reads of a verify phase. `None` if
 /// the report has only their sum with the writes (`unified_rw_reporting`).
 fn achieved(report: &JobReport, stated: &Stated, job: &JobPlan) -> Option<f64> {
     let mix = &job.load.mix;

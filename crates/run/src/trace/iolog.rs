@@ -19,8 +19,8 @@ use crate::error::{JobError, Stage};
 
 /// Bytes of lines that are written together.
 const CHUNK: usize = 128 << 10;
-/// Chunks that wait for the thread.
-const MOST_CHUNKS: usize = 64;
+/// Maximum number of chunks that wait for the thread.
+const MAX_CHUNKS: usize = 64;
 
 /// The logs of a run, by path.
 #[derive(Debug, Default)]
@@ -93,7 +93,7 @@ impl Iolog {
         let writer = IologWriter::new(columns);
         let mut chunk = Vec::with_capacity(CHUNK);
         writer.header(&mut chunk);
-        let (sender, receiver) = sync_channel(MOST_CHUNKS);
+        let (sender, receiver) = sync_channel(MAX_CHUNKS);
         let failed = Arc::new(Failure::default());
         let failure = Arc::clone(&failed);
         let thread = std::thread::Builder::new().name("fiord-iolog".into());

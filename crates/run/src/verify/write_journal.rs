@@ -25,7 +25,7 @@ use super::services::VerifyServices;
 use crate::error::{JobError, Stage};
 use crate::hook::{Admission, Completed, Disposition, Events, Hook, IssuedIo};
 
-/// Most bytes and writes that are announced together, and most of these groups that are ahead of the job.
+/// Maximum number of bytes and of writes that are announced together, and of such groups that are ahead of the job.
 const GROUP_BYTES: u64 = 16 << 20;
 const GROUP_WRITES: u64 = 4096;
 const GROUPS_AHEAD: usize = 4;
@@ -62,7 +62,7 @@ struct Ahead {
     places: Vec<TargetPlace>,
     /// Draws the writes of the job ahead of it. `None`: the job does not follow it.
     source: Option<AnySource>,
-    /// Its last pass had writes.
+    /// The last pass of `source` had writes.
     drew: bool,
     /// The next writes of the job.
     writes: VecDeque<AnnouncedWrite>,

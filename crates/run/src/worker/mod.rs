@@ -138,9 +138,9 @@ pub(crate) struct WorkerResult {
     pub replay: Option<Box<ReplayResults>>,
     /// What it did in windows of time.
     pub samples: Samples,
-    /// Its rates in windows of time.
+    /// Rates of the job in windows of time.
     pub windows: Windows,
-    /// Its counts, if they have latencies that the job did not ask for and the recorder has dropped.
+    /// Counts of the job, if they have latencies that the job did not ask for and the recorder has dropped.
     pub counts: Option<Box<JobCounts>>,
     /// What it saves about its writes; `None` without `verify_state_save`.
     pub verify_state: Option<VerifyState>,

@@ -505,12 +505,12 @@ fn recorder(job: &JobPlan, (at_once, instant): (bool, bool), managed: bool) -> B
 
 /// The slices of `latency_limits`, with memory for the whole run.
 fn slices(job: &JobPlan) -> Option<Box<Slices>> {
-    /// Most slices to allocate in advance: more than a year of hours.
-    const MOST: u64 = 10_000;
+    /// Maximum number of slices to allocate in advance: more than a year of hours.
+    const MAX_ALLOCATED: u64 = 10_000;
     let slices = job.record.slices.as_ref()?;
     let bounds: Vec<Nanos> = slices.limits.iter().map(|(over, _)| *over).collect();
     let expected =
-        job.end.runtime.map_or(0, |t| t.0.div_ceil(slices.length.0.max(1))).min(MOST) + 1;
+        job.end.runtime.map_or(0, |t| t.0.div_ceil(slices.length.0.max(1))).min(MAX_ALLOCATED) + 1;
     Some(Box::new(Slices::new(slices.length, &bounds, expected as usize)))
 }
 

@@ -25,9 +25,9 @@ pub(super) struct ZoneUser {
     pub unaligned: bool,
     /// `write_zone_remainder`.
     pub remainders: bool,
-    /// Most open-zone slots that the job may hold (`job_max_open_zones`).
+    /// Maximum number of open-zone slots that the job may hold (`job_max_open_zones`).
     pub own_limit: Option<u32>,
-    /// Most open-zone slots on the device, of all jobs together.
+    /// Maximum number of open-zone slots on the device, of all jobs together.
     pub limit: Option<u32>,
     /// First zone of the job's range; `end` is the zone after the last.
     pub first: ZoneIndex,

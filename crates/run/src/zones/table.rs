@@ -126,7 +126,7 @@ pub(crate) struct ZoneTable {
     block_layer: Option<BlockLayerSync>,
     pub(super) zone_size: Bytes,
     pub(super) views: Vec<ZoneView>,
-    /// Most zones that the device allows to be open or active at a time; `None`: no limit.
+    /// Maximum number of zones that the device allows to be open or active at a time; `None`: no limit.
     pub(super) limit: Option<u32>,
     /// Closing a zone releases its slot, because the device limits open zones but not active ones.
     pub(super) closing_helps: bool,

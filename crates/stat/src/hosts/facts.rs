@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct HostFacts {
     /// Name and version of the agent's program.
     pub version: String,
-    /// Its own name (`uname -n`).
+    /// Name of the host (`uname -n`).
     pub hostname: String,
     /// The operating system, as fio names it: `Linux`.
     pub os: String,
@@ -31,7 +31,7 @@ pub struct HostFacts {
 /// A file or device that a host uses.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostTarget {
-    /// Its path on the host.
+    /// Path on the host.
     pub path: String,
     /// Names the storage everywhere: `wwid:…` or `uuid:…` of a device, and the inode of a file on a shared file system.
     /// `None` if it can only be on this host, or is unknown.

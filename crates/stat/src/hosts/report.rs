@@ -54,7 +54,7 @@ impl HostsReport {
 /// The results of one host.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostReport {
-    /// Its name as the user wrote it.
+    /// Name of the host as the user wrote it.
     pub name: String,
     /// The TCP port of its agent. `None` if it was reached in another way.
     pub port: Option<u16>,
@@ -62,8 +62,8 @@ pub struct HostReport {
     pub facts: Option<HostFacts>,
     /// The files and devices that its jobs use.
     pub targets: Vec<HostTarget>,
-    /// Its own report, with its own findings. A host that was lost before has one of the jobs whose results had arrived, or
-    /// `None`.
+    /// Report of the host, with its own findings. If the host was lost before, the report has the jobs whose results had
+    /// arrived; `None` if there are none.
     pub report: Option<Report>,
     /// How well its clock is known. `None` if it was not compared.
     pub clock: Option<ClockError>,

@@ -51,7 +51,7 @@ fn tree(text: &[u8]) -> Result<Value, Error> {
 /// Turns a value into a tree.
 ///
 /// # Errors
-/// The value has keys that are no text.
+/// The value has keys that are not text.
 pub fn to_value(value: &impl Serialize) -> Result<Value, Error> {
     tree(&serde_json::to_vec(value)?)
 }
@@ -59,7 +59,7 @@ pub fn to_value(value: &impl Serialize) -> Result<Value, Error> {
 /// Writes a value with indentation.
 ///
 /// # Errors
-/// The value has keys that are no text.
+/// The value has keys that are not text.
 pub fn to_string_pretty(value: &impl Serialize) -> Result<String, Error> {
     serde_json::to_string_pretty(&to_value(value)?)
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MachineReport {
-    /// Its name (`uname -n`).
+    /// Name of the machine (`uname -n`).
     pub hostname: String,
     /// Name and version of the kernel: `Linux 6.1.0-40-amd64`.
     pub kernel: String,

@@ -336,7 +336,7 @@ fn on_grid(window: Nanos) -> Nanos {
     length
 }
 
-/// Inserts so many empty samples at the front.
+/// Inserts `count` empty samples at the front.
 fn pad_front(list: &mut Vec<WindowSample>, count: u64) {
     if count > 0 {
         list.splice(0..0, std::iter::repeat_with(WindowSample::default).take(count as usize));

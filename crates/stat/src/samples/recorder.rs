@@ -8,8 +8,8 @@ use crate::histogram::Histogram;
 use crate::recorder::{DirRecorder, Recorder};
 use crate::summary::Summary;
 
-/// The fewest windows that samples of a long run have.
-const FEWEST_WINDOWS: usize = 32;
+/// Minimum number of windows that samples of a long run have.
+const MIN_WINDOWS: usize = 32;
 /// Windows of all jobs of a run together, so that the memory of a run with many jobs is bounded.
 const ALL_WINDOWS: usize = 8192;
 
@@ -18,10 +18,10 @@ const ALL_WINDOWS: usize = 8192;
 pub struct WindowLimit(usize);
 
 impl WindowLimit {
-    /// The limit for each job in a run of so many jobs.
+    /// The limit for each job in a run of `jobs` jobs.
     #[must_use]
     pub fn in_run_of(jobs: usize) -> Self {
-        WindowLimit((ALL_WINDOWS / jobs.max(1)).clamp(FEWEST_WINDOWS, MAX_WINDOWS))
+        WindowLimit((ALL_WINDOWS / jobs.max(1)).clamp(MIN_WINDOWS, MAX_WINDOWS))
     }
 }
 

@@ -7,7 +7,7 @@ use fiord_types::{Bytes, Nanos};
 use super::window::{Criterion, Sample, Window};
 use crate::report::SteadyState;
 
-/// Most intervals of a member that are kept while other members are behind.
+/// Maximum number of intervals of a member that are kept while other members are behind.
 const BACKLOG: usize = 4096;
 
 /// The I/Os of one job in one interval.

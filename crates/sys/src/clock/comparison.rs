@@ -19,8 +19,8 @@ pub struct CpuCounter {
 }
 
 impl CpuCounter {
-    /// The counter of a CPU that was read so many times. `first`: its first value. `behind`: the largest number of ticks
-    /// by which it was behind another CPU.
+    /// The counter of a CPU. `reads`: how often it was read. `first`: its first value. `behind`: the largest number of
+    /// ticks by which it was behind another CPU.
     #[must_use]
     pub fn new(cpu: usize, reads: u64, first: u64, behind: u64) -> Self {
         CpuCounter { cpu, reads, first, behind }

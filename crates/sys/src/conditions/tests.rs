@@ -77,7 +77,7 @@ fn reads_pressure_and_stolen_time() {
         idle: ticks(22),
         total: ticks(100),
     };
-    assert_eq!(now.cpus, [(0, one)], "a line with too few numbers is no CPU");
+    assert_eq!(now.cpus, [(0, one)], "a line with too few numbers is not a CPU");
     assert_eq!(
         (one.and(one).user, one.and(one).idle, one.and(one).total),
         (ticks(130), ticks(44), ticks(200))

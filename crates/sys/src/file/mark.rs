@@ -9,7 +9,7 @@ use crate::error::c_path;
 
 const NAME: &std::ffi::CStr = c"user.fiord";
 /// Buffer size; longer than any value of the attribute.
-const LONGEST: usize = 16;
+const BUFFER: usize = 16;
 
 /// The purpose for which fiord created a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub fn is_created_by_fiord(path: &Path) -> bool {
 
 /// Whether fiord created an open file to hold buffers.
 pub fn is_buffer_file(file: impl AsFd) -> bool {
-    let mut value = [0u8; LONGEST];
+    let mut value = [0u8; BUFFER];
     let (fd, room) = (file.as_fd().as_raw_fd(), value.len());
     // SAFETY: the name is NUL-terminated, `value` is writable for `room` bytes; both outlive the call.
     let len = unsafe { libc::fgetxattr(fd, NAME.as_ptr(), value.as_mut_ptr().cast(), room) };

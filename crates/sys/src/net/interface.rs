@@ -12,9 +12,9 @@ use crate::{Error, Result};
 /// A network interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
-    /// Its name, such as `eth0`.
+    /// Name, such as `eth0`.
     pub name: String,
-    /// Its index, by which system calls name it.
+    /// Index, by which system calls name the interface.
     index: u32,
     /// Whether it connects this machine with itself.
     pub loopback: bool,

@@ -25,10 +25,10 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_matches(['\0', ' ']).to_owned()
 }
 
-/// The smallest memory page of a controller (`CAP.MPSMIN`, Base 3.1.3.1), in bytes. The kernel does not
+/// Minimum size of a memory page of a controller (`CAP.MPSMIN`, Base 3.1.3.1), in bytes. The kernel does not
 /// expose the real value for PCIe controllers; [`super::DriverLimits`] holds the driver's limit on a
 /// transfer, which is computed from it.
-pub const LEAST_PAGE: u32 = 4096;
+pub const MIN_PAGE: u32 = 4096;
 
 /// Converts a limit of 2^n pages to bytes; n = 0 means no limit. A limit beyond 64 bits becomes
 /// `u64::MAX`.
@@ -92,7 +92,7 @@ pub struct Controller {
     pub firmware: String,
     /// VER: version of the specification: major, minor, tertiary.
     pub version: (u16, u8, u8),
-    /// MDTS: the largest data transfer of a command, computed with pages of [`LEAST_PAGE`];
+    /// MDTS: the largest data transfer of a command, computed with pages of [`MIN_PAGE`];
     /// `None`: no limit.
     pub max_transfer: Option<Bytes>,
     /// CTRATT.MEM: MDTS does not count metadata (otherwise it counts interleaved metadata).
@@ -144,7 +144,7 @@ impl Controller {
             model: text(&data[24..64]),
             firmware: text(&data[64..72]),
             version: ((version >> 16) as u16, (version >> 8) as u8, version as u8),
-            max_transfer: in_pages(data[77], LEAST_PAGE),
+            max_transfer: in_pages(data[77], MIN_PAGE),
             transfer_excludes_metadata: bit(attributes, 16),
             extended_lba_formats: bit(attributes, 15),
             flexible_placement: bit(attributes, 19),
@@ -213,9 +213,9 @@ impl CommandLimits {
     #[must_use]
     pub fn parse(data: &IdentifyData) -> Self {
         CommandLimits {
-            verify: in_pages(data[0], LEAST_PAGE),
-            write_zeroes: in_pages(data[1], LEAST_PAGE),
-            write_uncorrectable: in_pages(data[2], LEAST_PAGE),
+            verify: in_pages(data[0], MIN_PAGE),
+            write_zeroes: in_pages(data[1], MIN_PAGE),
+            write_uncorrectable: in_pages(data[2], MIN_PAGE),
             deallocate_ranges: Some(data[3]).filter(|n| *n != 0),
             deallocate_range_blocks: Some(u32_at(data, 4)).filter(|n| *n != 0),
             deallocate_blocks: Some(u64_at(data, 8)).filter(|n| *n != 0),
@@ -490,7 +490,7 @@ impl ZonedIdentify {
     /// Adds the controller's limit on zone appends (CNS 06h, CSI 02h, byte 0).
     #[must_use]
     pub fn with_controller(mut self, data: &IdentifyData) -> Self {
-        self.max_append = in_pages(data[0], LEAST_PAGE);
+        self.max_append = in_pages(data[0], MIN_PAGE);
         self
     }
 }

@@ -88,8 +88,8 @@ impl Sense {
                 "the I/O lies beyond the end of the device. To fix: make `size` or `offset` smaller"
             }
             (_, 0x24, 0x00) => {
-                "the device does not support an option of this command, or so many blocks at once. To \
-                 fix: use a smaller block size"
+                "the device does not support an option of this command, or a command of this \
+                 length. To fix: use a smaller block size"
             }
             (_, 0x27, _) => "the device is write-protected",
             (key::MISCOMPARE, ..) => "the data on the device differs from the data sent to compare",

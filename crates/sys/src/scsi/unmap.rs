@@ -19,7 +19,7 @@ pub struct UnmapLimits {
 
 impl UnmapLimits {
     /// The limits that every device with UNMAP supports.
-    pub const LEAST: UnmapLimits = UnmapLimits { ranges: 1, blocks: u32::MAX };
+    pub const MIN: UnmapLimits = UnmapLimits { ranges: 1, blocks: u32::MAX };
 
     /// Parses the Block Limits page (SBC-4, clause 6.6.4). `None` if the device reports no limits.
     #[must_use]
@@ -39,8 +39,8 @@ pub fn limits(fd: impl AsFd) -> UnmapLimits {
     let mut page = [0; PAGE];
     let command = cdb::inquiry(cdb::BLOCK_LIMITS, PAGE as u16);
     match generic::execute(fd.as_fd(), &command, CommandData::In(&mut page)) {
-        Ok(_) => UnmapLimits::parse(&page).unwrap_or(UnmapLimits::LEAST),
-        Err(_) => UnmapLimits::LEAST,
+        Ok(_) => UnmapLimits::parse(&page).unwrap_or(UnmapLimits::MIN),
+        Err(_) => UnmapLimits::MIN,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Signatures at the start of a device, by which file systems, partition tables, RAID, volume managers
 //! and encryption can be recognised.
 //!
-//! They suffice to tell what a write would destroy, not to mount it. The magic numbers come from each
+//! The signatures suffice to tell what a write would destroy, not to mount it. The magic numbers come from each
 //! format's on-disk documentation. The device is read with `O_DIRECT`, which leaves the page cache
 //! unchanged.
 

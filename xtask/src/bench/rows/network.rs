@@ -7,7 +7,7 @@ use super::super::row::{Job, Row};
 
 /// The end that waits for the other one, which comes after it.
 const RECEIVER: &str = "--ioengine=net --listen --port=18765 --size=100g --rw=read";
-/// It starts later, because fio waits without end if both ends of one process start at the same time.
+/// The end that sends. It starts later, because fio waits without end if both ends of one process start at the same time.
 const SENDER: &str = "PEER --ioengine=net --hostname=127.0.0.1 --port=18765 --size=100g --rw=write \
                       --startdelay=50ms";
 

@@ -1,7 +1,7 @@
 //! Finds the knee: the load beyond which throughput stops growing and latency rises.
 //!
 //! The knee is the first point whose next step does not pay off. Measured throughput and latency vary from run to run, so one
-//! noisy step is no evidence. Each step is tested twice: is it certain that it pays off, and is it certain that it does not?
+//! noisy step proves nothing. Each step is tested twice: is it certain that it pays off, and is it certain that it does not?
 //! The knee is certainly at one of the points that no test excludes:
 //!
 //! - A point is excluded if its next step certainly pays off, or if an earlier step certainly does not.
@@ -45,7 +45,7 @@ pub struct KneeRun {
 /// What the answer is based on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KneeBasis {
-    /// Several runs of each point; at least so many.
+    /// Several runs of each point; the smallest number of runs of a point.
     Runs(usize),
     /// The time windows of one run of each point.
     Windows,

@@ -11,9 +11,9 @@ use crate::trace::profile::TraceProfile;
 pub struct JobDifference {
     /// The property.
     pub what: &'static str,
-    /// Its value in the trace.
+    /// Value of the property in the trace.
     pub trace: String,
-    /// Its value in the I/Os of the job.
+    /// Value of the property in the I/Os of the job.
     pub job: String,
     /// The difference in per cent: of the I/Os, or of the value if it is a size.
     pub percent: f64,

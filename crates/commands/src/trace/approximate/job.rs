@@ -9,7 +9,7 @@ use fiord_types::{Bytes, Dir, Nanos, PerDir, sort};
 use crate::trace::profile::sizes::SizeCounts;
 use crate::trace::profile::{BLOCK, TraceProfile};
 
-/// Most sizes in a `bssplit`.
+/// Maximum number of sizes in a `bssplit`.
 const SIZES: usize = 32;
 /// Queue depth if the trace has no completions.
 const UNKNOWN_DEPTH: u32 = 32;

@@ -9,12 +9,12 @@ use super::job::JobModel;
 use crate::rejected::{self, Rejected};
 use crate::trace::profile::TraceProfile;
 
-/// Most I/Os that are simulated for the final comparison.
-const MOST: u64 = 8_000_000;
+/// Maximum number of I/Os that are simulated for the final comparison.
+const MAX_IOS: u64 = 8_000_000;
 
 /// How many of `ios` I/Os are simulated.
 pub(super) fn most(ios: u64) -> u64 {
-    ios.min(MOST)
+    ios.min(MAX_IOS)
 }
 
 /// Profiles the first I/Os of a job. No target is touched.

@@ -7,8 +7,8 @@ use fiord_formats::trace::{TraceCompletion, TraceIo, TraceKind, TraceTarget};
 use fiord_stat::histogram::Histogram;
 use fiord_types::{Nanos, PerDir};
 
-/// Most I/Os in flight that are followed, so that memory is bounded if completions are missing.
-const MOST: usize = 1 << 16;
+/// Maximum number of I/Os in flight that are followed, so that memory is bounded if completions are missing.
+const MAX_IN_FLIGHT: usize = 1 << 16;
 
 /// I/Os in flight, and their latencies.
 #[derive(Debug, Clone, Default)]
@@ -34,13 +34,13 @@ impl TraceDepth {
             while self.ends.peek().is_some_and(|Reverse(end)| *end <= io.time) {
                 self.ends.pop();
             }
-            if self.ends.len() < MOST {
+            if self.ends.len() < MAX_IN_FLIGHT {
                 self.ends.push(Reverse(io.time.saturating_add(outcome.latency)));
             }
             self.record(io.kind, outcome.latency);
         } else {
             self.queued += 1;
-            if self.issued.len() < MOST {
+            if self.issued.len() < MAX_IN_FLIGHT {
                 self.issued.insert((io.target, io.offset.0), (io.time, io.kind));
             }
         }

@@ -37,7 +37,7 @@ use streams::Streams;
 /// The unit in which accessed data is counted.
 pub const BLOCK: Bytes = Bytes(4096);
 /// A longer range counts as its first GiB in the working set.
-const LONGEST: u64 = 1 << 30;
+const MAX_RANGE: u64 = 1 << 30;
 /// Targets whose streams are followed separately.
 const TARGETS: usize = 1024;
 
@@ -135,7 +135,7 @@ impl TraceProfile {
 
     fn touch(&mut self, target: TraceTarget, offset: Bytes, len: Bytes, dir: Dir) {
         let first = offset.0 / BLOCK.0;
-        let last = (offset.0 + len.0.clamp(1, LONGEST) - 1) / BLOCK.0;
+        let last = (offset.0 + len.0.clamp(1, MAX_RANGE) - 1) / BLOCK.0;
         let volume = spread(target.index() as u64);
         for block in first..=last {
             let (hash, starts) = (spread(block ^ volume), block == first);

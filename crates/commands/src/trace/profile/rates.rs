@@ -2,7 +2,7 @@
 
 use fiord_types::{Dir, Nanos, PerDir};
 
-/// Most slices of the timeline.
+/// Maximum number of slices of the timeline.
 const SLICES: usize = 128;
 /// Ranges of gaps in each power of two.
 const STEPS: usize = 4;

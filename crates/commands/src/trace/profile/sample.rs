@@ -6,7 +6,7 @@
 
 use std::collections::{BinaryHeap, HashMap};
 
-/// Most blocks in the sample.
+/// Maximum number of blocks in the sample.
 pub const SAMPLED: usize = 16 * 1024;
 /// Positions in the order of accesses before they are numbered anew.
 const POSITIONS: usize = 4 * SAMPLED;

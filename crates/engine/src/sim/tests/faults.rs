@@ -219,7 +219,7 @@ fn swapped_writes_exchange_their_places() {
     let mut bench = Bench::new("swapped:op=1");
     bench.write(2, 1);
     assert!(bench.is(2, 1) && bench.log().is_empty());
-    // A rewrite of the place is no partner.
+    // The fault swaps writes of two places, so a rewrite of the same place does not count.
     bench.write(2, 2);
     bench.write(5, 1);
     assert_eq!(bench.read(2), Bench::pattern(5, 1));

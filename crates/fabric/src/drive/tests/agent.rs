@@ -24,7 +24,7 @@ pub(super) enum Fault {
     Mute,
     /// A message that does not belong here.
     Disorder,
-    /// Bytes that are no message.
+    /// Bytes that are not a message.
     Garbage,
 }
 
@@ -55,7 +55,7 @@ pub(super) const ALL_TIMES: [When; 8] = [
 /// A host, and what happens on it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct VirtualAgent {
-    /// Its clock minus the coordinator's at the beginning, ns.
+    /// Clock of the host minus the coordinator's at the beginning, ns.
     pub(super) ahead: i64,
     /// Parts per million by which its clock is too fast.
     pub(super) ppm: i64,

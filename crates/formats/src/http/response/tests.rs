@@ -93,7 +93,7 @@ fn wrong_answers_are_errors() {
         assert_eq!(answer, Err(HttpError::BadChunk), "{chunks}");
     }
     let long = format!("HTTP/1.1 200 OK\r\nA: {}", "x".repeat(70_000));
-    assert_eq!(get(&long), Err(HttpError::LongHead(LONGEST_HEAD)));
+    assert_eq!(get(&long), Err(HttpError::LongHead(MAX_HEAD)));
     let trailer = "A: b\r\n".repeat(4000);
     let answer =
         get(&format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n{trailer}"));

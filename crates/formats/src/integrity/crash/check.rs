@@ -12,8 +12,8 @@ use crate::integrity::sector::{
     SectorCheck, SectorExpected, SectorHeader, SectorWriter, TargetId, header_words,
 };
 
-/// Most lost blocks of which the check remembers the write. It takes 64 MiB for them.
-const MOST_MISSING: usize = 8 << 20;
+/// Maximum number of lost blocks of which the check remembers the write. It takes 64 MiB for them.
+const MAX_MISSING: usize = 8 << 20;
 
 /// What a bad extent means for the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,7 +132,7 @@ pub struct CrashCheck<'a> {
 enum SectorFault {
     /// An older write than the last flushed one.
     Stale(SectorWriter),
-    /// It is not an intact sector of the run.
+    /// The bytes are not an intact sector of the run.
     Damaged,
 }
 
@@ -329,7 +329,7 @@ impl<'a> CrashCheck<'a> {
         if let Some(flushed) = window.flushed
             && lost
             && !corrupt
-            && self.tally.missing.len() < MOST_MISSING
+            && self.tally.missing.len() < MAX_MISSING
         {
             self.tally.missing.push(flushed);
         }

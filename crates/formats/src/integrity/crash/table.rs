@@ -57,13 +57,13 @@ struct OpenWrites {
 }
 
 impl<'s> CrashTable<'s> {
-    /// Most blocks of a part: their table takes 256 MiB at most.
-    pub const MOST_BLOCKS: u64 = 32 << 20;
+    /// Maximum number of blocks of a part: their table takes 256 MiB at most.
+    pub const MAX_BLOCKS: u64 = 32 << 20;
 
     /// An empty table of a part of the target. `block`: length of a block; `part`: in blocks.
     #[must_use]
     pub fn new(summary: &'s JournalSummary, block: Bytes, part: Range<u64>) -> Self {
-        let part = part.start..part.end.min(part.start.saturating_add(Self::MOST_BLOCKS));
+        let part = part.start..part.end.min(part.start.saturating_add(Self::MAX_BLOCKS));
         let pages = (part.end.saturating_sub(part.start) as usize).div_ceil(PAGE);
         CrashTable {
             summary,

@@ -3,10 +3,10 @@
 use fiord_types::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// Most bytes that [`BitFlips`] lists.
-const MOST_LISTED: usize = 16;
-/// Most differing bits of a word of 8 bytes, on average, that count as flips. Unrelated words differ in 32.
-const MOST_PER_WORD: u64 = 8;
+/// Maximum number of bytes that [`BitFlips`] lists.
+const MAX_LISTED: usize = 16;
+/// Maximum number of differing bits of a word of 8 bytes, on average, that count as flips. Unrelated words differ in 32.
+const MAX_PER_WORD: u64 = 8;
 
 /// Details of [`Diagnosis::BitFlips`](super::Diagnosis::BitFlips).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -61,11 +61,11 @@ impl BitFlips {
             flips.lines |= u64::from(mask) << (at % 8 * 8);
             words += u64::from(at / 8 != last_word);
             last_word = at / 8;
-            if flips.first.len() < MOST_LISTED {
+            if flips.first.len() < MAX_LISTED {
                 flips.first.push(FlippedBits { at: Bytes(at as u64), expected, found });
             }
         }
-        (flips.count > 0 && flips.count <= words * MOST_PER_WORD).then_some(flips)
+        (flips.count > 0 && flips.count <= words * MAX_PER_WORD).then_some(flips)
     }
 
     /// Adds the flips of the extent that follows this one, which has `length`.
@@ -85,7 +85,7 @@ impl BitFlips {
         self.ones = self.ones.saturating_add(next.ones);
         self.lines |= next.lines;
         self.units = self.units.saturating_add(next.units);
-        let room = MOST_LISTED.saturating_sub(self.first.len());
+        let room = MAX_LISTED.saturating_sub(self.first.len());
         let moved =
             |bits: &FlippedBits| FlippedBits { at: bits.at.saturating_add(length), ..*bits };
         self.first.extend(next.first.iter().take(room).map(moved));

@@ -109,7 +109,7 @@ pub struct BadExtent {
     /// Where the extent begins in its target.
     #[serde(rename = "offset")]
     pub start: Bytes,
-    /// Its length.
+    /// Length of the extent.
     pub length: Bytes,
     /// What is wrong.
     #[serde(flatten)]

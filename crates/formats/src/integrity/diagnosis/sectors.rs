@@ -237,7 +237,7 @@ impl ExpectedSectors<'_> {
         plain.chain(flipped).find(|header| header.seed() == seed)
     }
 
-    /// Finds sectors that are displaced by a number of bytes that is no multiple of their size.
+    /// Finds sectors that are displaced by a number of bytes that is not a multiple of their size.
     fn find_shifted(&self, start: Bytes, found: &[u8], verdicts: &mut [Verdict]) {
         let size = self.size.bytes();
         let headers = found.windows(SECTOR_MAGIC.len()).enumerate();

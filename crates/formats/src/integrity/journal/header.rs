@@ -14,8 +14,8 @@ const PATH: usize = 70;
 const CHECKSUM: usize = JOURNAL_UNIT - 8;
 /// Flag of the header.
 const SECTORS_MAY_TEAR: u64 = 1;
-/// Most targets of a journal.
-pub const MOST_TARGETS: usize = 256;
+/// Maximum number of targets of a journal.
+pub const MAX_TARGETS: usize = 256;
 
 /// The start of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct JournalHeader {
     pub sector: SectorSize,
     /// A crash of the job can leave a part of a sector.
     pub sectors_may_tear: bool,
-    /// The targets, at least one and at most [`MOST_TARGETS`], with ascending bases.
+    /// The targets, at least one and at most [`MAX_TARGETS`], with ascending bases.
     pub targets: Vec<JournaledTarget>,
 }
 
@@ -73,7 +73,7 @@ impl JournalHeader {
     }
 
     /// Reads the start of a file. `bytes`: the file, or as much of it as the longest header has
-    /// ([`MOST_TARGETS`] times [`JOURNAL_UNIT`]).
+    /// ([`MAX_TARGETS`] times [`JOURNAL_UNIT`]).
     ///
     /// # Errors
     /// It is not the start of a journal.
@@ -100,7 +100,7 @@ impl JournalHeader {
         let (count, length) = (short(64), short(68));
         let intact = bytes[..8] == JOURNAL_MAGIC
             && field(CHECKSUM) == sum_of(&[&bytes[..CHECKSUM]])
-            && (1..=MOST_TARGETS).contains(&count)
+            && (1..=MAX_TARGETS).contains(&count)
             && short(66) == index;
         let path = bytes[..CHECKSUM].get(PATH..PATH + length);
         let (block, base) = (field(24), field(56));

@@ -11,9 +11,9 @@
 //!
 //! # The file
 //!
-//! It begins with a header ([`JournalHeader`]) of 4096 bytes for each target. Journal blocks follow, each at a multiple of
-//! 4096 bytes. The writer makes one block durable before it writes the next, so a crash can damage only the last one.
-//! Integers are little endian.
+//! A journal begins with a header ([`JournalHeader`]) of 4096 bytes for each target. Journal blocks follow, each at a
+//! multiple of 4096 bytes. The writer makes one block durable before it writes the next, so a crash can damage only the
+//! last one. Integers are little endian.
 //!
 //! The targets of a journal lie one behind another in one space of addresses. Each begins at its base, a multiple of the
 //! block length; the first one at 0.
@@ -61,7 +61,7 @@ use fiord_types::Bytes;
 
 use super::sector::{RunId, SectorWriter};
 
-pub use header::{JournalHeader, JournaledTarget, MOST_TARGETS};
+pub use header::{JournalHeader, JournaledTarget, MAX_TARGETS};
 
 /// The first bytes of a journal.
 pub const JOURNAL_MAGIC: [u8; 8] = *b"FRDJRNL2";
@@ -70,10 +70,10 @@ pub const JOURNAL_UNIT: usize = 4096;
 
 const BLOCK_MAGIC: [u8; 4] = *b"FJBL";
 const BLOCK_HEADER: usize = 24;
-/// Most bytes of records in a block. A reader needs no more memory than this for a block.
-const MOST_RECORDS: usize = 1 << 20;
-/// Bytes of the longest record without the list of an announcement.
-const LONGEST_RECORD: usize = 32;
+/// Maximum size of the records in a block, in bytes. A reader needs no more memory than this for a block.
+const MAX_RECORDS: usize = 1 << 20;
+/// Maximum length of a record without the list of an announcement, in bytes.
+const MAX_RECORD: usize = 32;
 /// Bytes of an announced write in a record.
 const ANNOUNCED: usize = 12;
 
@@ -82,7 +82,7 @@ const ANNOUNCED: usize = 12;
 pub struct AnnouncedWrite {
     /// Where it begins: the base of its target plus its offset there.
     pub start: Bytes,
-    /// Its length, below 4 GiB.
+    /// Length of the write, below 4 GiB.
     pub length: Bytes,
 }
 
@@ -102,7 +102,7 @@ pub enum JournalRecord {
         writer: SectorWriter,
         /// Index of the target.
         target: u16,
-        /// It was durable then, without a flush.
+        /// The write was durable then, without a flush.
         durable: bool,
     },
     /// A write failed, so it may be on the target or not.
@@ -120,7 +120,7 @@ pub enum JournalRecord {
     Trimmed {
         /// The address of its first byte.
         start: Bytes,
-        /// Its length.
+        /// Length of the trim.
         length: Bytes,
     },
 }
@@ -214,7 +214,7 @@ impl JournalWriter {
 
     /// Announces writes of a job with consecutive numbers from that of `first`.
     pub fn announce(&mut self, first: SectorWriter, writes: &[AnnouncedWrite]) {
-        let most = (MOST_RECORDS - LONGEST_RECORD) / ANNOUNCED;
+        let most = (MAX_RECORDS - MAX_RECORD) / ANNOUNCED;
         let mut first = first;
         for part in writes.chunks(most) {
             let before = self.records.len();
@@ -277,7 +277,7 @@ impl JournalWriter {
     /// The records from `before` on are one record.
     fn added(&mut self, before: usize) {
         let length = self.records.len() - before;
-        if self.rest + length > MOST_RECORDS {
+        if self.rest + length > MAX_RECORDS {
             self.whole.push(self.rest);
             self.rest = 0;
         }
@@ -338,7 +338,7 @@ impl JournalReader {
     /// Whether more bytes of the file can contain another block, or show that the journal is damaged.
     #[must_use]
     pub fn wants_more(&self) -> bool {
-        self.rest().len() < 2 * size_of_block(MOST_RECORDS)
+        self.rest().len() < 2 * size_of_block(MAX_RECORDS)
     }
 
     /// Replaces `records` by those of the next block. False: more bytes are needed, or the journal ends here.
@@ -431,7 +431,7 @@ impl JournalReader {
 fn block_size(bytes: &[u8]) -> Option<usize> {
     let header: &[u8; BLOCK_HEADER] = bytes.first_chunk()?;
     let length = number(&header[4..8]) as usize;
-    let block = header[..4] == BLOCK_MAGIC && (1..=MOST_RECORDS).contains(&length);
+    let block = header[..4] == BLOCK_MAGIC && (1..=MAX_RECORDS).contains(&length);
     block.then(|| size_of_block(length))
 }
 

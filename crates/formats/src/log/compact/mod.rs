@@ -40,12 +40,12 @@ pub const COMPACT_MAGIC: [u8; 7] = *b"FRDLOGS";
 const VERSION: u8 = 1;
 const BLOCK_MAGIC: [u8; 4] = *b"FLGB";
 const BLOCK_HEADER: usize = 16;
-/// Most bytes of the contents of a block.
-const MOST_CONTENTS: usize = 4 << 20;
-/// Most rows of a chunk.
-const MOST_ROWS: usize = 1 << 17;
-/// Longest name of a job in bytes.
-const MOST_NAME: usize = 4096;
+/// Maximum size of the contents of a block, in bytes.
+const MAX_CONTENTS: usize = 4 << 20;
+/// Maximum number of rows of a chunk.
+const MAX_ROWS: usize = 1 << 17;
+/// Maximum length of the name of a job in bytes.
+const MAX_NAME: usize = 4096;
 
 /// Index of a log in a compact file, in the order of the definitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,8 +5,8 @@ use std::io::{BufRead, ErrorKind};
 use fiord_types::{Bytes, Nanos};
 
 use super::{
-    BLOCK_HEADER, BLOCK_MAGIC, COMPACT_MAGIC, LogDefinition, LogIndex, MOST_CONTENTS, MOST_NAME,
-    MOST_ROWS, VERSION, column, sum_of,
+    BLOCK_HEADER, BLOCK_MAGIC, COMPACT_MAGIC, LogDefinition, LogIndex, MAX_CONTENTS, MAX_NAME,
+    MAX_ROWS, VERSION, column, sum_of,
 };
 use crate::log::histogram::{Coarseness, HistogramRow};
 use crate::log::{LogColumns, LogError, LogKind, LogRow, direction};
@@ -123,7 +123,7 @@ impl<R: BufRead> CompactReader<R> {
                 // Each row takes at least four bytes.
                 self.histograms = Some(count).filter(|count| *count <= chunk.len() as u64 / 4)?;
             } else {
-                let count = usize::try_from(count).ok().filter(|count| *count <= MOST_ROWS)?;
+                let count = usize::try_from(count).ok().filter(|count| *count <= MAX_ROWS)?;
                 self.rows = take_rows(&mut chunk, definition.columns, count)?;
                 self.rows.reverse();
             }
@@ -193,7 +193,7 @@ impl<R: BufRead> CompactReader<R> {
         if header[..4] != BLOCK_MAGIC {
             return Ok(Err("start"));
         }
-        if length > MOST_CONTENTS {
+        if length > MAX_CONTENTS {
             return Ok(Err("length"));
         }
         let size = BLOCK_HEADER + length;
@@ -258,7 +258,7 @@ fn take_definition(chunk: &mut &[u8]) -> Option<LogDefinition> {
     let window_ms = varint::take(chunk).ok()?;
     let thread = varint::take(chunk).ok()?.try_into().ok()?;
     let length = usize::try_from(varint::take(chunk).ok()?).ok()?;
-    let name = chunk.split_off(..Some(length).filter(|length| *length <= MOST_NAME)?)?;
+    let name = chunk.split_off(..Some(length).filter(|length| *length <= MAX_NAME)?)?;
     Some(LogDefinition {
         name: String::from_utf8(name.to_vec()).ok()?,
         thread,

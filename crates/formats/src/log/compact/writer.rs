@@ -1,7 +1,7 @@
 //! Writing of compact logs.
 
 use super::{
-    BLOCK_HEADER, BLOCK_MAGIC, COMPACT_MAGIC, LogDefinition, LogIndex, MOST_NAME, VERSION, column,
+    BLOCK_HEADER, BLOCK_MAGIC, COMPACT_MAGIC, LogDefinition, LogIndex, MAX_NAME, VERSION, column,
     sum_of,
 };
 use crate::log::histogram::HistogramRow;
@@ -97,7 +97,7 @@ impl CompactWriter {
         let flags = [columns.both, columns.offset, columns.priority, columns.issue_time];
         let flags = flags.into_iter().rev().fold(0, |bits, has| bits << 1 | u64::from(has));
         let fits = |end: &usize| log.name.is_char_boundary(*end);
-        let end = (0..=log.name.len().min(MOST_NAME)).rev().find(fits).unwrap_or_default();
+        let end = (0..=log.name.len().min(MAX_NAME)).rev().find(fits).unwrap_or_default();
         let name = &log.name[..end];
         let out = &mut self.definitions;
         let coarseness = log.coarseness.get().into();

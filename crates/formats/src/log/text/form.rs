@@ -6,15 +6,15 @@ use crate::log::error::shortened;
 use crate::log::lines::{columns, number};
 use crate::log::{LineProblem, LogColumns, LogRow, REAL_TIME, direction};
 
-/// Columns of the longest row.
-const MOST: usize = 8;
+/// Maximum number of columns of a row.
+const MAX_COLUMNS: usize = 8;
 const WRONG: &str = "a log has 4 to 8";
 const OTHER: &str = "the lines before it have another number";
 
 /// The numbers of a line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Numbers {
-    values: [u64; MOST],
+    values: [u64; MAX_COLUMNS],
     count: usize,
     /// The column in hexadecimal digits: the full priority.
     full: Option<usize>,
@@ -23,7 +23,7 @@ pub(super) struct Numbers {
 impl Numbers {
     /// Reads the numbers of a line.
     pub(super) fn read(line: &[u8]) -> Result<Numbers, LineProblem> {
-        let mut numbers = Numbers { values: [0; MOST], count: 0, full: None };
+        let mut numbers = Numbers { values: [0; MAX_COLUMNS], count: 0, full: None };
         for text in columns(line) {
             let at = numbers.count;
             numbers.count += 1;
@@ -39,7 +39,7 @@ impl Numbers {
             };
         }
         match numbers.count {
-            4..=MOST => Ok(numbers),
+            4..=MAX_COLUMNS => Ok(numbers),
             found => Err(LineProblem::Columns { found, expected: WRONG }),
         }
     }
@@ -157,7 +157,7 @@ const ENOUGH: usize = 16;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Inference {
     /// For each number of columns: how many rows have it, and how many of them fit each form.
-    counts: [(usize, Vec<(Form, usize)>); MOST + 1],
+    counts: [(usize, Vec<(Form, usize)>); MAX_COLUMNS + 1],
     full: bool,
 }
 

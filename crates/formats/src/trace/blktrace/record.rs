@@ -103,7 +103,7 @@ impl BlktraceRecord {
         }
         match self.action & EVENT {
             1 => match self.kind() {
-                // An I/O without data that is no flush has no range.
+                // An I/O without data that is not a flush has no range.
                 TraceKind::Read | TraceKind::Write | TraceKind::Trim if self.len == Bytes::ZERO => {
                     Meaning::Nothing
                 }

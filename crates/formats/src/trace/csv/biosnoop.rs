@@ -6,8 +6,8 @@ use super::field::{decimal_time, letters, number, range};
 use super::row::CsvRow;
 use crate::trace::error::RowProblem;
 
-/// Most columns of a header.
-const MOST: usize = 16;
+/// Maximum number of columns of a header.
+const MAX_COLUMNS: usize = 16;
 /// Added to times, because an I/O can be older than the start of the trace.
 const BEFORE: Nanos = Nanos::from_secs(1 << 32);
 
@@ -29,7 +29,7 @@ pub(in crate::trace) struct Biosnoop {
 impl Biosnoop {
     /// The columns that a line names; `None` if it is not the header of biosnoop.
     pub(super) fn of(line: &[u8]) -> Option<Self> {
-        let words: Vec<&[u8]> = words(line).take(MOST + 1).collect();
+        let words: Vec<&[u8]> = words(line).take(MAX_COLUMNS + 1).collect();
         let find = |name: &[u8]| words.iter().position(|word| *word == name);
         // A column with its unit, such as `LAT(ms)`.
         let timed = |name: &[u8]| {
@@ -56,11 +56,11 @@ impl Biosnoop {
             latency: timed(b"LAT"),
             queued: timed(b"QUE"),
         };
-        (words.len() <= MOST).then_some(columns)
+        (words.len() <= MAX_COLUMNS).then_some(columns)
     }
 
     pub(super) fn row<'a>(&self, line: &'a [u8]) -> Result<CsvRow<'a>, RowProblem> {
-        let (mut found, mut count) = ([&b""[..]; MOST], 0);
+        let (mut found, mut count) = ([&b""[..]; MAX_COLUMNS], 0);
         for word in words(line).take(self.name) {
             found[count] = word;
             count += 1;

@@ -5,7 +5,7 @@ use fiord_types::{Bytes, Nanos};
 use crate::trace::error::RowProblem;
 use crate::trace::record::{TraceFlags, TraceKind};
 
-const LONGEST_IO: Bytes = Bytes::from_gib(1);
+const MAX_IO: Bytes = Bytes::from_gib(1);
 
 /// A decimal number with at most 64 bits.
 #[inline]
@@ -54,8 +54,8 @@ pub(in crate::trace) fn range(
     len: Option<u64>,
 ) -> Result<(Bytes, Bytes), RowProblem> {
     let (Some(offset), Some(len)) = (offset, len) else { return Err(RowProblem::TooFar) };
-    if len > LONGEST_IO.0 {
-        return Err(RowProblem::Implausible { len: Bytes(len), most: LONGEST_IO });
+    if len > MAX_IO.0 {
+        return Err(RowProblem::Implausible { len: Bytes(len), most: MAX_IO });
     }
     if offset % 512 != 0 || len % 512 != 0 {
         return Err(RowProblem::NoSectors);

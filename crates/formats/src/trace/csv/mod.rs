@@ -9,8 +9,8 @@
 //! | biosnoop | `TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)`, also `QUE(ms)` | completion, in the unit of the header | sectors of 512 bytes; bytes |
 //!
 //! The first line can be a line of column names; biosnoop needs it. The reader returns I/Os in the order of issue, as far
-//! as a window of [`WINDOW`] lines allows. It checks units: a timestamp that is no time between 1990 and 2100, a length
-//! that is no whole number of sectors and a length above 1 GiB are invalid.
+//! as a window of [`WINDOW`] lines allows. It checks units: a timestamp outside of 1990 to 2100, a length that is not a
+//! whole number of sectors and a length above 1 GiB are invalid.
 
 mod biosnoop;
 mod columns;

@@ -7,7 +7,7 @@ use fiord_types::Nanos;
 
 use super::columns::CsvLayout;
 use super::row::CsvRow;
-use crate::lines::{LONGEST, Lines, TextLine};
+use crate::lines::{Lines, MAX_LINE, TextLine};
 use crate::trace::error::{RowProblem, TraceError, TraceNotes, quoted};
 use crate::trace::record::{TraceEvent, TraceIo, TraceName, TraceOutcome, TraceTarget};
 use crate::trace::timeline::Timeline;
@@ -87,7 +87,7 @@ impl<R: BufRead> CsvReader<R> {
                 break;
             };
             let (text, result) = match line {
-                TextLine::TooLong(text) => (text, Err(RowProblem::TooLong { most: LONGEST })),
+                TextLine::TooLong(text) => (text, Err(RowProblem::TooLong { most: MAX_LINE })),
                 TextLine::Whole(text) if text.trim_ascii().is_empty() => continue,
                 TextLine::Whole(text) => {
                     let result = take(

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStringExt;
 
 use fiord_types::{Bytes, Errno, Nanos};
 
-use crate::lines::{LONGEST, Lines, TextLine};
+use crate::lines::{Lines, MAX_LINE, TextLine};
 use crate::trace::error::{RowProblem, TraceError, TraceNotes, quoted};
 use crate::trace::record::{TraceEvent, TraceIo, TraceKind, TraceName, TraceOutcome, TraceTarget};
 use crate::trace::timeline::Timeline;
@@ -61,7 +61,7 @@ impl<R: BufRead> IologReader<R> {
             let Some(line) = self.lines.next().map_err(TraceError::Read)? else { return Ok(None) };
             let (text, row) = match line {
                 TextLine::Whole(text) => (text, self.rows.parse(text)),
-                TextLine::TooLong(text) => (text, Err(RowProblem::TooLong { most: LONGEST })),
+                TextLine::TooLong(text) => (text, Err(RowProblem::TooLong { most: MAX_LINE })),
             };
             let problem = match row {
                 Ok(Row::Event(time, event)) => match self.timeline.check(time) {

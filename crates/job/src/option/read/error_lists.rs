@@ -9,7 +9,7 @@ use crate::suggest;
 /// a number may be negative or hexadecimal.
 ///
 /// # Errors
-/// A name or number is no error, or there are more than three lists.
+/// A name or number does not stand for an error, or there are more than three lists.
 pub fn error_lists(text: &str, _: &Bases) -> Result<ErrorLists, ValueError> {
     let mut lists: [Vec<i32>; 3] = Default::default();
     let mut at = 0;

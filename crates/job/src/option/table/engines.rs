@@ -1,6 +1,6 @@
 //! The I/O engines and what each can do.
 //!
-//! To add an engine, add an entry. The parser, `--enghelp`, the reference, the planner, the run and
+//! To add an engine, add an entry (`docs/dev/engine.md`). The parser, `--enghelp`, the reference, the planner, the run and
 //! the findings use it.
 
 use crate::option::def::{Support, Word};

@@ -1,6 +1,6 @@
 //! The table of options. Each category has a module; the order is that of the reference.
 //!
-//! To add an option, declare it in the module of its category. The parser, the help, the reference,
+//! To add an option, declare it in the module of its category (`docs/dev/option.md`). The parser, the help, the reference,
 //! the man page and the shell completions use this declaration.
 
 use std::sync::LazyLock;

@@ -19,9 +19,9 @@ use crate::model::{
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
-/// The largest number of blocks in one command: the field has 16 bits, and 0 means one block (NVM
+/// Maximum number of blocks in one command: the field has 16 bits, and 0 means one block (NVM
 /// Command Set Specification 1.0, 3.2).
-const MOST_BLOCKS: u64 = 1 << 16;
+const MAX_BLOCKS: u64 = 1 << 16;
 
 /// The properties of a job that the limits of a namespace apply to, and one of its files.
 pub(super) struct LimitedJob<'a> {
@@ -319,7 +319,7 @@ impl LimitedJob<'_> {
         let data = device.namespace.format.data;
         let scaled = |bytes: Bytes| (bytes / data).saturating_mul(block);
         let mut all = Vec::new();
-        let whole = Some(MOST_BLOCKS.saturating_mul(block));
+        let whole = Some(MAX_BLOCKS.saturating_mul(block));
         let forms: Vec<WriteCommand> = match dir {
             Dir::Read => vec![WriteCommand::Data],
             Dir::Write if self.load.write_commands.is_empty() => vec![WriteCommand::Data],
@@ -373,7 +373,7 @@ impl LimitedJob<'_> {
             WriteCommand::Append => "",
             _ => ", or have larger ones split (`nvme_split=1`)",
         };
-        let whole = MOST_BLOCKS.saturating_mul(target.block.into());
+        let whole = MAX_BLOCKS.saturating_mul(target.block.into());
         let limit = target.device.max_transfer();
         all.extend(limit.map(|(bytes, name)| Most {
             bytes: bytes.0 - bytes.0 % u64::from(target.block),

@@ -12,12 +12,12 @@ pub(crate) struct LayoutCounters {
 }
 
 impl LayoutCounters {
-    /// The layout is about to write, or the job is about to read, so much data.
+    /// The layout is about to write, or the job is about to read, this many bytes.
     pub(crate) fn will_write(&self, bytes: Bytes) {
         self.total.store(bytes.0, Relaxed);
     }
 
-    /// So much more data is written or read.
+    /// Another part of this many bytes is written or read.
     pub(crate) fn wrote(&self, bytes: Bytes) {
         self.done.fetch_add(bytes.0, Relaxed);
     }

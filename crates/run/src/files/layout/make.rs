@@ -17,9 +17,9 @@ use super::{Done, Overseer, holds_data, takes_its_size};
 use crate::error::{JobError, Stage, failed};
 use crate::files::guard::guard;
 
-/// Most files that are written but not flushed yet. They stay open until the flush.
+/// Maximum number of files that are written but not flushed yet. They stay open until the flush.
 pub(crate) const BATCH: usize = 64;
-/// Most bytes that are written but not flushed yet, so that large files are flushed one at a time.
+/// Maximum number of bytes that are written but not flushed yet, so that large files are flushed one at a time.
 const BATCH_BYTES: Bytes = Bytes::from_mib(16);
 /// Files up to this size are not compared with the size of their file system: a job may have very
 /// many of them.
@@ -36,7 +36,7 @@ pub(super) struct Maker<'a> {
     creator: Creator,
     unflushed: Vec<Unflushed<'a>>,
     unflushed_bytes: Bytes,
-    /// Most files that may be unflushed.
+    /// Maximum number of files that may be unflushed.
     batch: usize,
 }
 
@@ -188,8 +188,8 @@ impl<'a> Maker<'a> {
         })?;
         let regular = || file::facts_of(&fd).map(|found| found.kind == file::InodeType::Regular);
         if !created && !regular().map_err(|e| failed(Stage::Stat, plan, &e))? {
-            let detail = "it was a regular file when the job was checked and is no longer one. To fix: \
-                          find out which program replaces it, then run again";
+            let detail = "it was a regular file when the job was checked and is not one any more. \
+                          To fix: find out which program replaces it, then run again";
             return Err(JobError::new(Stage::Open, Errno::ESTALE, detail).at(&plan.path));
         }
         Ok((File::from(fd), created))

@@ -39,9 +39,9 @@ pub(crate) trait Overseer {
     fn cancelled(&mut self) -> bool;
     /// The layout is about to create or extend this many files, with this total size in bytes.
     fn laying_out(&mut self, files: usize, bytes: Bytes);
-    /// The layout is about to write so much data. It announces each part with [`Overseer::wrote`].
+    /// The layout is about to write this many bytes. It announces each part with [`Overseer::wrote`].
     fn will_write(&mut self, _bytes: Bytes) {}
-    /// So much data is written.
+    /// The layout has written another part of this many bytes.
     fn wrote(&mut self, _bytes: Bytes) {}
     /// The layout continues without something that the user asked for.
     fn warning(&mut self, what: &str);
@@ -52,7 +52,7 @@ pub(crate) trait Overseer {
 pub(crate) enum Done {
     /// All files are complete.
     Complete,
-    /// It was cancelled.
+    /// The layout was cancelled.
     Cancelled,
 }
 

@@ -1,7 +1,7 @@
 //! The thread that reads a trace ahead of the job that replays it (`read_iolog`).
 //!
-//! It turns the events of the trace into steps and feeds them to a bounded ring, so that memory does not depend on the
-//! length of the trace.
+//! The thread turns the events of the trace into steps and feeds them to a bounded ring, so that memory does not depend on
+//! the length of the trace.
 
 mod merge;
 mod steps;

@@ -35,11 +35,11 @@ enum Place {
 /// An I/O of a stream that cannot be replayed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CannotReplay {
-    /// It goes to a file that the beginning of the stream does not name.
+    /// The I/O goes to a file that the beginning of the stream does not name.
     UnknownFile(String),
-    /// It is larger than the buffers.
+    /// The I/O is larger than the buffers.
     TooLarge { len: u64, most: u64 },
-    /// It ends beyond the target.
+    /// The I/O ends beyond the target.
     Beyond { end: u64, size: u64 },
     /// The job must not change data.
     ReadOnly,

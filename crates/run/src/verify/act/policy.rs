@@ -12,8 +12,8 @@ use crate::error::{JobError, Stage};
 use crate::hook::Disposition;
 use crate::verify::contents::{BadContents, BadRead, JudgedRead};
 
-/// Most messages about bad intervals of one job.
-const MOST_MESSAGES: u64 = 1000;
+/// Maximum number of messages about bad intervals of one job.
+const MAX_MESSAGES: u64 = 1000;
 
 /// Reports bad data, and decides whether the job continues.
 pub(crate) struct ErrorPolicy {
@@ -55,7 +55,7 @@ impl ErrorPolicy {
         expected: Option<&[u8]>,
     ) {
         self.messages += 1;
-        if self.messages <= MOST_MESSAGES {
+        if self.messages <= MAX_MESSAGES {
             let mut text = self.text(read, bad);
             let end = bad.offset.saturating_add(bad.len);
             let diagnosis = extents.iter().find(|one| one.start < end && one.end() > bad.offset);
@@ -71,7 +71,7 @@ impl ErrorPolicy {
                 let found = read.data.get(range).unwrap_or_default();
                 text.push_str(&dumps.save(self.path(read.op.file), bad.offset, found, expected));
             }
-            if self.messages == MOST_MESSAGES {
+            if self.messages == MAX_MESSAGES {
                 text.push_str("; further bad blocks of this job are counted and not listed");
             }
             (self.report)(text);

@@ -39,12 +39,12 @@ impl Tally {
         self.settled = false;
     }
 
-    /// A trim has discarded so many bytes of writes.
+    /// A trim has discarded `bytes` bytes of writes.
     pub(crate) fn trimmed(&mut self, bytes: Bytes) {
         self.trimmed = self.trimmed.saturating_add(bytes);
     }
 
-    /// So many bytes of writes were overwritten before they were read back.
+    /// Adds bytes of writes that were overwritten before they were read back.
     pub(crate) fn overwritten_in_run(&mut self, bytes: Bytes) {
         self.overwritten = self.overwritten.saturating_add(bytes);
     }
@@ -80,7 +80,7 @@ impl Tally {
         self.results.replayed_writes = writes;
     }
 
-    /// So many bytes of an earlier run were not checked, because another job has overwritten them.
+    /// Adds bytes of an earlier run that were not checked, because another job has overwritten them.
     pub(crate) fn overwritten(&mut self, bytes: Bytes) {
         let coverage = &mut self.results.coverage;
         coverage.written = coverage.written.saturating_add(bytes);

@@ -28,8 +28,8 @@ const WORTHWHILE: Duration = Duration::from_micros(2);
 /// Nor is one whose check takes less time per byte than this, in ps: the other CPU fetches the data from the cache of the
 /// job's CPU, which then fetches the lines of the buffer back for its next read.
 const MOVING: u128 = 250;
-/// Longest time that the job waits for the threads before it looks around.
-const LONGEST_WAIT: Duration = Duration::from_millis(50);
+/// Maximum time that the job waits for the threads before it looks around.
+const MAX_WAIT: Duration = Duration::from_millis(50);
 
 /// A read whose slot is held until it has been checked.
 #[derive(Debug)]
@@ -186,7 +186,7 @@ pub(crate) struct CheckerThreads {
     lists: Vec<Vec<HeldRead>>,
     /// Reads that have not been checked.
     unchecked: u32,
-    /// Most reads that may be unchecked: the spare slots of the job.
+    /// Maximum number of reads that may be unchecked: the spare slots of the job.
     most: u32,
     /// Bytes of the shortest read that is worth a thread.
     shortest: u32,
@@ -239,7 +239,7 @@ impl CheckerThreads {
         Ok(Some(threads))
     }
 
-    /// Whether the threads can take another read of so many bytes, which completed at `now`, ns.
+    /// Whether the threads can take another read of `bytes` bytes, which completed at `now`, ns.
     #[inline]
     pub(crate) fn can_take(&mut self, bytes: u32, now: u64) -> bool {
         if bytes < self.shortest {
@@ -322,7 +322,7 @@ impl CheckerThreads {
             self.exchange.put_back(batch);
         } else if lists.checked.is_empty() && self.unchecked > 0 {
             lists.is_awaited = true;
-            let waited = self.exchange.checked.wait_timeout(lists, LONGEST_WAIT);
+            let waited = self.exchange.checked.wait_timeout(lists, MAX_WAIT);
             waited.unwrap_or_else(PoisonError::into_inner).0.is_awaited = false;
         }
     }

@@ -67,7 +67,7 @@ impl Judge {
         self.began.get_or_insert((now / 1_000_000_000) as u32);
     }
 
-    /// A trim has discarded so many bytes of writes.
+    /// A trim has discarded `bytes` bytes of writes.
     pub(super) fn trimmed(&mut self, bytes: Bytes) {
         if !self.contents.trimmed().must_read_zero() {
             self.tally.trimmed(bytes);

@@ -9,8 +9,8 @@ use fiord_plan::{FileKind, JobPlan};
 use fiord_sys::file::Open;
 use fiord_types::{Bytes, Errno, FileIndex};
 
-/// Largest number of I/Os of a job that are read again. A broken drive is slow, and further reads add no evidence.
-const MOST_REREAD: u32 = 100;
+/// Maximum number of I/Os of a job that are read again. A broken drive is slow, and further reads add no evidence.
+const MAX_REREAD: u32 = 100;
 /// Alignment of the memory of direct reads.
 const ALIGNMENT: usize = 4096;
 
@@ -31,7 +31,7 @@ impl Rereader {
         Rereader {
             files: files.map(|file| path(file.kind).then(|| file.path.clone())).collect(),
             cached: !job.target.open.direct,
-            left: MOST_REREAD,
+            left: MAX_REREAD,
         }
     }
 

@@ -12,8 +12,8 @@ use fiord_types::{Dir, FileIndex};
 use crate::hook::Admission;
 use crate::verify::track::TrackedMaps;
 
-/// Most blocks that wait to be trimmed. Further ones are not trimmed.
-const MOST_WAITING: usize = 1 << 16;
+/// Maximum number of blocks that wait to be trimmed. Further ones are not trimmed.
+const MAX_WAITING: usize = 1 << 16;
 
 /// Chooses which blocks a job trims, and when.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl TrimQueue {
     pub(crate) fn written(&mut self, number: u64, op: &Op) {
         self.writes += 1;
         let chosen = is_chosen(self.seed, number, self.plan.percent);
-        if chosen && self.waiting.len() < MOST_WAITING {
+        if chosen && self.waiting.len() < MAX_WAITING {
             let Op { file, offset, len, .. } = *op;
             let attributes = IoAttributes::PLAIN;
             self.waiting.push_back(Io { dir: Dir::Trim, file, offset, len, attributes });
@@ -89,8 +89,8 @@ impl TrimQueue {
     }
 }
 
-/// Whether the write with this number is trimmed: so many per cent of each few writes, at random among them, so that the
-/// share of trims is exact also in a short run.
+/// Whether the write with this number is trimmed. Of each 8 writes in a row, `percent` per cent are trimmed, at random
+/// among them, so that the share of trims is exact also in a short run.
 fn is_chosen(seed: u64, number: u64, percent: u8) -> bool {
     const FEW: u64 = 8;
     let first = number - number % FEW;

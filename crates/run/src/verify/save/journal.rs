@@ -25,8 +25,8 @@ use crate::files::kept::{FileKeeper, KeptFile};
 const GATHER: Duration = Duration::from_millis(5);
 /// Bytes of records that are written without waiting for others.
 const ENOUGH: usize = 256 << 10;
-/// Most bytes of records that wait. A job that adds more waits for the journal.
-const MOST_PENDING: usize = 8 << 20;
+/// Maximum size of the records that wait, in bytes. A job that adds more waits for the journal.
+const MAX_PENDING: usize = 8 << 20;
 
 /// The journals of a run, by device and inode of their files.
 #[derive(Debug, Default)]
@@ -312,11 +312,11 @@ impl Journal {
     pub(crate) fn make_room(&self) -> Result<(), JobError> {
         {
             let pending = self.shared.lock();
-            if pending.failure.is_none() && pending.writer.pending_bytes() < MOST_PENDING {
+            if pending.failure.is_none() && pending.writer.pending_bytes() < MAX_PENDING {
                 return Ok(());
             }
         }
-        self.shared.wait(|progress| progress.pending_bytes < MOST_PENDING / 2)
+        self.shared.wait(|progress| progress.pending_bytes < MAX_PENDING / 2)
     }
 
     /// Makes all records durable, if that is possible.

@@ -91,7 +91,7 @@ fn written(path: &Path, state: &VerifyState, durably: bool) -> Result<(), Cause>
         false => Ok(()),
     });
     if saved.is_err() {
-        // A part of a state is no state, and the one before it is gone. If this fails, too, a job that loads the file
+        // A partial state is useless, and the state before it is gone. If this fails, too, a job that loads the file
         // finds that it is not whole.
         let _ = guard.remove(path);
     }

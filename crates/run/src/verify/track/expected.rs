@@ -18,11 +18,11 @@ pub(crate) struct OrderSums(Vec<u64>);
 impl OrderSums {
     /// The order in which a source draws its I/Os of a direction.
     pub(crate) fn of(source: &mut dyn Source, dir: Dir) -> Self {
-        /// Most writes that the checksum covers.
-        const MOST: usize = 1024;
+        /// Maximum number of writes that the checksum covers.
+        const MAX_WRITES: usize = 1024;
         let mut state = 0;
         let mut list = vec![state];
-        while list.len() <= MOST {
+        while list.len() <= MAX_WRITES {
             match source.next() {
                 Next::Io(io) if io.dir == dir => {
                     for word in [io.file.get() as u64, io.offset, u64::from(io.len)] {
@@ -38,7 +38,7 @@ impl OrderSums {
         OrderSums(list)
     }
 
-    /// The checksum of the order of so many writes.
+    /// The checksum of the order of the first `writes` writes.
     pub(crate) fn of_first(&self, writes: u64) -> u64 {
         let last = self.0.len() - 1;
         self.0[usize::try_from(writes).map_or(last, |writes| writes.min(last))]

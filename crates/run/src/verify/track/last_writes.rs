@@ -13,8 +13,8 @@ use crate::error::{JobError, Stage};
 /// Bytes of a granule for a job whose blocks are at any offset. A write that shares a granule with a later one counts as
 /// overwritten.
 const UNALIGNED: u64 = 512;
-/// Most granules of a file. Larger files have larger granules.
-const MOST: u64 = 1 << 30;
+/// Maximum number of granules of a file. Larger files have larger granules.
+const MAX_GRANULES: u64 = 1 << 30;
 /// The count of a granule that was written more often. The rest is counted apart.
 const MANY: u8 = u8::MAX;
 
@@ -103,7 +103,7 @@ impl LastWrites {
 impl FileCounts {
     fn new(granule: u64, start: Bytes, end: Bytes) -> Result<Self, JobError> {
         let mut granule = granule;
-        while (end.0 - start.0) / granule > MOST {
+        while (end.0 - start.0) / granule > MAX_GRANULES {
             granule *= 2;
         }
         let first = start.0 / granule;

@@ -61,7 +61,7 @@ pub(crate) struct TrackedMaps {
     watches: Vec<Option<(FileIndex, Watch)>>,
     /// Where the verify pass continues: file and offset.
     cursor: (usize, u64),
-    /// Most bytes that a read may have.
+    /// Maximum number of bytes that a read may have.
     most: u32,
     /// Reads to be repeated.
     repeats: VecDeque<IoRange>,

@@ -45,13 +45,13 @@ use crate::hook::{Admission, IssuedIo};
 
 /// How the job knows which write a block contains.
 pub(super) enum Tracker {
-    /// It knows nothing.
+    /// The job does not know which write a block contains.
     None,
-    /// It repeats its writes in their order.
+    /// The job repeats its writes in their order.
     Replay(Box<Replay>),
     /// A map says so.
     Map(Box<TrackedMaps>),
-    /// It reads what an earlier run has written to the zones.
+    /// The job reads what an earlier run has written to the zones.
     Zones(ZoneWalk),
 }
 

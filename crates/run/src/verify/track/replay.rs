@@ -69,7 +69,7 @@ impl Replay {
         }
     }
 
-    /// For data that an earlier run wrote with I/Os of this direction in so many loops. `expected`: the writes that are
+    /// For data that an earlier run wrote with I/Os of direction `dir` in `loops` loops. `expected`: the writes that are
     /// checked. `last`: those of them that were not overwritten.
     pub(super) fn of_earlier_run(
         source: AnySource,

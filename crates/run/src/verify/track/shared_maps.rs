@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fiord_load::LoadError;
 use fiord_load::verify::{ClaimRefused, Claimed, GranuleState, WriteMap, WriteRecords, WriteValue};
-use fiord_plan::{BlockFormat, FileKind, FilePlan, JobPlan, MOST_RECORDS, Plan};
+use fiord_plan::{BlockFormat, FileKind, FilePlan, JobPlan, MAX_RECORDS, Plan};
 use fiord_types::Bytes;
 
 /// The maps of a run.
@@ -35,7 +35,7 @@ struct MappedTarget {
 struct FormatMap {
     format: BlockFormat,
     granule: Bytes,
-    /// It gets memory when a job asks for it.
+    /// The map is allocated when the first job asks for it.
     map: Option<Arc<TrackedWrites>>,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct TrackedWrites {
 
 impl TrackedWrites {
     fn new(end: Bytes, format: &BlockFormat, granule: Bytes) -> Result<Arc<Self>, LoadError> {
-        let records = format.has_records().then(|| WriteRecords::new(MOST_RECORDS as usize));
+        let records = format.has_records().then(|| WriteRecords::new(MAX_RECORDS as usize));
         let mut map = WriteMap::new(end, granule)?;
         if format.counts_generations() {
             map = map.counting_generations();

@@ -11,7 +11,7 @@ use super::ranges::FileRanges;
 #[derive(Debug)]
 pub(super) struct UnreadWrites {
     pub ranges: FileRanges,
-    /// Most ranges that are kept.
+    /// Maximum number of ranges that are kept.
     most: usize,
     /// Ranges were left out since the last pass.
     pub overflowed: bool,

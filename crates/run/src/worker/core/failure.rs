@@ -13,8 +13,8 @@ use crate::error::{JobError, Stage};
 use crate::hook::Completed;
 use crate::job::control::StopReason;
 
-/// Most lines of `error_dump` of one job.
-const MOST_DUMPED: u64 = 1000;
+/// Maximum number of lines of `error_dump` of one job.
+const MAX_DUMPED: u64 = 1000;
 
 impl JobState<'_> {
     /// Counts an I/O that failed. `explanation`: the engine's message if the engine itself detected the error.
@@ -109,7 +109,7 @@ impl JobState<'_> {
     fn dump(&mut self, op: &Op, errno: Option<Errno>, status: Option<DeviceStatus>) {
         let Some((dump, count)) = &mut self.error_dump else { return };
         *count += 1;
-        if *count > MOST_DUMPED {
+        if *count > MAX_DUMPED {
             return;
         }
         let cause = match (status, errno) {
@@ -119,7 +119,7 @@ impl JobState<'_> {
         let (offset, len) = (op.offset - u64::from(op.at), u64::from(op.len) + u64::from(op.at));
         let (path, stage) = (self.files.path(op.file).display(), Stage::from(op));
         let stage = stage.word();
-        let end = match *count == MOST_DUMPED {
+        let end = match *count == MAX_DUMPED {
             true => "; further errors of this job are counted and not listed",
             false => "",
         };

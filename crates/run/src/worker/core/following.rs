@@ -37,7 +37,7 @@ impl JobState<'_> {
     ) -> bool {
         self.hooks.completed(slot, &[], completed, &mut self.recorder);
         let failure = self.hooks.take_failure();
-        // Its bytes are no use to a hook.
+        // The hooks do not need the bytes of a failed I/O.
         self.hooks.take_holder();
         self.note_unanswered(op, completed);
         let had_error = self.error.is_some();

@@ -86,7 +86,7 @@ pub(super) struct JobState<'a> {
     steady: Option<Sampler<'a>>,
     /// What the job does in windows of time; `None` if it does no I/O.
     samples: Option<SampleRecorder>,
-    /// Its rates in windows of time; `None`: they are not measured.
+    /// Rates of the job in windows of time; `None`: they are not measured.
     rates: Option<WindowRecorder>,
     /// Windows of logs, samples or rates must be ended before an I/O that completes at this time or later is recorded; ns of
     /// the engine's clock.

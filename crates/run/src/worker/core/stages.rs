@@ -12,7 +12,7 @@ use fiord_types::Nanos;
 
 /// Rounds of a burst, and its longest duration, ns. With a slow device a burst has two rounds.
 const ROUNDS: u32 = 64;
-const LONGEST: u64 = 50_000;
+const MAX_BURST: u64 = 50_000;
 /// Shortest time between the begins of two bursts, ns. Housekeeping may run more often.
 const DISTANCE: u64 = 4_000_000;
 
@@ -68,7 +68,7 @@ impl StageTimes {
         if !self.on || now < self.next {
             return false;
         }
-        (self.left, self.until) = (ROUNDS, now.saturating_add(LONGEST));
+        (self.left, self.until) = (ROUNDS, now.saturating_add(MAX_BURST));
         self.next = now.saturating_add(DISTANCE);
         true
     }

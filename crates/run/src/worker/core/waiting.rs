@@ -9,21 +9,21 @@ use fiord_types::{Dir, Nanos};
 use super::JobState;
 use crate::hook::{Delay, Events, NEVER};
 
-/// The longest sleep, ns. A job notices within this time that it must stop.
-const LONGEST_SLEEP: u64 = 50_000_000;
+/// Maximum sleep, ns. A job notices within this time that it must stop.
+const MAX_SLEEP: u64 = 50_000_000;
 /// The longest sleep while hooks hold slots that the loop needs, ns. It uses a slot that was released again within
 /// this time.
 const HELD_SLEEP: u64 = 100_000;
-/// Longest part of a wait that is spent busy-waiting to hit the due time, ns. A later wake-up is the machine's
+/// Maximum part of a wait that is spent busy-waiting to hit the due time, ns. A later wake-up is the machine's
 /// fault, and a longer busy-wait would cost too much CPU time.
-const MOST_LAG: u64 = 100_000;
+const MAX_LAG: u64 = 100_000;
 
 /// What the next I/O waits for, and how well this machine keeps times.
 #[derive(Debug)]
 pub(crate) struct Waiting {
-    /// It waits for this time; [`NEVER`]: for a completion.
+    /// The next I/O waits for this time; [`NEVER`]: for a completion.
     wake: u64,
-    /// It waits for a change that only a hook can see.
+    /// The next I/O waits for a change that only a hook can see.
     event: bool,
     /// Average delay with which this machine wakes a sleeping thread, ns.
     lag: u64,
@@ -91,7 +91,7 @@ impl Waiting {
 
     /// Updates the average wake-up delay after a sleep that was planned to end at `aim`.
     fn woke(&mut self, aim: u64, now: u64) {
-        let late = now.saturating_sub(aim).min(MOST_LAG);
+        let late = now.saturating_sub(aim).min(MAX_LAG);
         self.lag = (self.lag * 7 + late) / 8;
     }
 }
@@ -171,7 +171,7 @@ impl JobState<'_> {
 
     /// When the worker must look around again, although it waits for something else.
     fn next_look(&self, now: u64) -> u64 {
-        let longest = if self.hooks.are_short_of_slots() { HELD_SLEEP } else { LONGEST_SLEEP };
+        let longest = if self.hooks.are_short_of_slots() { HELD_SLEEP } else { MAX_SLEEP };
         self.next_event(now).min(now + longest)
     }
 }

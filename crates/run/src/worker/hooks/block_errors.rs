@@ -9,8 +9,8 @@ use crate::hook::{Completed, Disposition, Events, Hook, HookResults, IssuedIo};
 
 /// Number of low bits of a block that count its trims. The others are its state.
 const TRIM_BITS: u32 = 29;
-/// Most trims of a block that are counted.
-const MOST_TRIMS: u32 = (1 << TRIM_BITS) - 1;
+/// Maximum number of trims of a block that are counted.
+const MAX_TRIMS: u32 = (1 << TRIM_BITS) - 1;
 
 /// Follows the trims and the first error of each block of the file.
 pub(super) struct BlockLifetimes {
@@ -58,10 +58,10 @@ fn follow(block: &mut u32, dir: Dir, succeeded: bool) {
     if matches!(state(*block), BlockState::TrimFailed | BlockState::WriteFailed) {
         return;
     }
-    let mut trims = *block & MOST_TRIMS;
+    let mut trims = *block & MAX_TRIMS;
     let state = match (dir, succeeded) {
         (Dir::Trim, true) => {
-            trims = (trims + 1).min(MOST_TRIMS);
+            trims = (trims + 1).min(MAX_TRIMS);
             BlockState::Trimmed
         }
         (Dir::Trim, false) => BlockState::TrimFailed,
@@ -91,7 +91,7 @@ impl Hook for BlockLifetimes {
 
     fn add_results(&self, results: &mut HookResults) {
         let mut all = BlockErrors::default();
-        self.blocks.iter().for_each(|block| all.add(state(*block), *block & MOST_TRIMS, 1));
+        self.blocks.iter().for_each(|block| all.add(state(*block), *block & MAX_TRIMS, 1));
         results.block_errors = Some(all);
     }
 }
@@ -106,16 +106,16 @@ mod tests {
         assert_eq!(state(block), BlockState::Unwritten);
         for expected in [1, 2] {
             follow(&mut block, Dir::Trim, true);
-            assert_eq!((state(block), block & MOST_TRIMS), (BlockState::Trimmed, expected));
+            assert_eq!((state(block), block & MAX_TRIMS), (BlockState::Trimmed, expected));
             follow(&mut block, Dir::Write, true);
             assert_eq!(state(block), BlockState::Written);
         }
         follow(&mut block, Dir::Write, false);
         follow(&mut block, Dir::Trim, true);
         follow(&mut block, Dir::Trim, false);
-        assert_eq!((state(block), block & MOST_TRIMS), (BlockState::WriteFailed, 2));
-        let mut block = (BlockState::Trimmed as u32) << TRIM_BITS | MOST_TRIMS;
+        assert_eq!((state(block), block & MAX_TRIMS), (BlockState::WriteFailed, 2));
+        let mut block = (BlockState::Trimmed as u32) << TRIM_BITS | MAX_TRIMS;
         follow(&mut block, Dir::Trim, true);
-        assert_eq!((state(block), block & MOST_TRIMS), (BlockState::Trimmed, MOST_TRIMS));
+        assert_eq!((state(block), block & MAX_TRIMS), (BlockState::Trimmed, MAX_TRIMS));
     }
 }

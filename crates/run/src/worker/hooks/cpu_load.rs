@@ -6,9 +6,9 @@ use fiord_sys::clock;
 
 use crate::hook::{Completed, Delay, Disposition, Events, Hook, IssuedIo};
 
-/// The longest time for which a job that other programs kept from the CPU uses more CPU time than
+/// Maximum time for which a job that other programs kept from the CPU uses more CPU time than
 /// `cpuload` later, ns.
-const LONGEST_DEBT: u64 = 1_000_000_000;
+const MAX_DEBT: u64 = 1_000_000_000;
 
 /// Delays each cycle until the CPU time of the thread is the wanted share of the time since the
 /// beginning. All of its CPU time counts, also that of the worker itself. The hook reads the CPU clock
@@ -48,7 +48,7 @@ impl Hook for CpuLoad {
         let used = clock::thread_cpu().saturating_sub(self.began.1);
         self.next = self.began.0.saturating_add(used.saturating_mul(100) / self.percent);
         let debt = end.end.saturating_sub(self.next);
-        self.began.0 += debt.saturating_sub(LONGEST_DEBT);
+        self.began.0 += debt.saturating_sub(MAX_DEBT);
         Disposition::Release
     }
 

@@ -18,8 +18,8 @@ use crate::trace::replay::{FeedState, ReplayFeed};
 const ASK_AGAIN: u64 = 50_000;
 /// How long it sleeps with nothing in flight before it asks again.
 const SLEEP: Duration = Duration::from_micros(50);
-/// Longest time in [`Hook::wait`].
-const LONGEST_WAIT: Duration = Duration::from_millis(20);
+/// Maximum time in [`Hook::wait`].
+const MAX_WAIT: Duration = Duration::from_millis(20);
 
 /// Follows the I/Os of a trace.
 pub(super) struct ReplayHook {
@@ -163,7 +163,7 @@ impl Hook for ReplayHook {
 
     fn wait(&mut self) {
         let mut waited = Duration::ZERO;
-        while self.cursor.upcoming() == Upcoming::Unknown && waited < LONGEST_WAIT {
+        while self.cursor.upcoming() == Upcoming::Unknown && waited < MAX_WAIT {
             thread::sleep(SLEEP);
             waited += SLEEP;
         }

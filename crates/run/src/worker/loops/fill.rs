@@ -32,9 +32,9 @@ pub(super) enum FillOutcome {
 /// Why an operation of the source is not issued now.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum NotNow {
-    /// It has been carried out, or is not possible: ask the source again.
+    /// The operation has been carried out, or is not possible: ask the source again.
     AskAgain,
-    /// It is held back until something changes.
+    /// The operation is held back until something changes.
     Wait,
     /// The work is done.
     End,

@@ -138,8 +138,8 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> BorrowedWorker<'_, '_, 
         slots.fresh.clear();
     }
 
-    /// Submits the queued ops in a separate system call. The rests of short transfers are no further I/Os of the
-    /// submission.
+    /// Submits the queued ops in a separate system call. The remainder of a short transfer does not count as a further
+    /// I/O of the submission.
     pub(super) fn flush_batch<M: Mode>(&mut self, slots: &mut Slots, now: u64) -> u64 {
         let submitted = slots.fresh.len() as u32;
         self.stamp_issue::<M>(slots);

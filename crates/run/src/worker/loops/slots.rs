@@ -53,7 +53,7 @@ pub(super) struct InFlight {
     pub start: u64,
     /// When it was issued, ns.
     pub issue: u64,
-    /// It moved less than it should at least once.
+    /// The op moved less than it should at least once.
     pub short: bool,
 }
 

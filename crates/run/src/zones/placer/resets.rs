@@ -38,7 +38,7 @@ enum ReadBackState {
     Idle,
     /// The placer waits for it.
     Wanted(DoomedRange),
-    /// It has been read back.
+    /// The range has been read back.
     Done(DoomedRange),
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct VerifiedZones {
 
 /// How far the reset of a zone got.
 enum ResetProgress {
-    /// It has been carried out.
+    /// The reset has been carried out.
     Done,
     /// The job must read the zone back before.
     ReadBack,

@@ -180,8 +180,8 @@ fn wrong_options_are_refused_before_the_run() {
     let place = Place::new();
     for (options, text) in [
         ("--filename=x", "begins with a slash"),
-        ("--filename=/x --http_host=http://h/", "`http://h/` is no host"),
-        ("--filename=/x --http_host=h:99999", "is no host with a port"),
+        ("--filename=/x --http_host=http://h/", "`http://h/` is not a host"),
+        ("--filename=/x --http_host=h:99999", "is not a host with a port"),
         ("--filename=/x --http_mode=swift", "`http_mode=swift` needs a token"),
         (
             "--filename=/x --http_mode=s3 --http_s3_keyid=a",

@@ -172,7 +172,7 @@ fn an_upload_that_stays_on_the_server_is_in_the_message() {
     assert_eq!((work(&ran.json())[0].1, count(&ran, "aborted_uploads")), (28, 0), "{ran:?}");
     let text = "may keep the parts of an upload, because the request to remove them failed: the server answered 403";
     assert!(ran.err.contains("the server answered 507") && ran.err.contains(text), "{}", ran.err);
-    // What is no answer to the first request is an error, and nothing is to be removed.
+    // An invalid answer to the first request is an error, and nothing is to be removed.
     let (answers, lines) = uploads(|arrived| {
         let is_first = arrived.line.contains("?uploads=");
         is_first.then(|| Act::Send(vec![with_body("200 OK", b"<html/>")]))
