@@ -9,17 +9,19 @@
 //! | question | directory |
 //! |---|---|
 //! | what is in a plan? | [`model`] |
-//! | how are options read, checked and reported as unused? | `options/` |
+//! | how are options read, and where do errors and warnings go? | `options/` |
 //! | what does the planner know about the machine? | [`machine`] |
 //! | which I/Os does a job do, in which order, with which contents? | `load/` |
+//! | which files does a job use, how large are they, and may the job use them? | `files/` |
 //! | which engine does a job use, and with which of its options? | `engine/` |
-//! | which files does a job use, how large are they, and may the job use them? | `target/` |
 //! | which trace does a job replay, and where does it record its I/Os? | `replay/` |
 //! | what does a job measure, and how is it reported? | `measure/` |
 //! | when does a job start and end, and how fast is it? | `schedule/` |
 //! | what does a job verify, and how? | `verify/` |
+//! | which options have no effect on a job? | `unused/` |
+//! | how do these make a plan, and which combinations of options are refused? | `resolve` |
 //!
-//! `resolve` uses all directories. The others use only those above them in this table.
+//! Each directory uses only those above it in this table, which a test of `xtask` checks.
 //!
 //! ```
 //! use fiord_plan::machine::system::SystemFacts;
@@ -39,6 +41,7 @@
 #![forbid(unsafe_code)]
 
 mod engine;
+mod files;
 mod load;
 pub mod machine;
 mod measure;
@@ -47,22 +50,21 @@ mod options;
 mod replay;
 mod resolve;
 mod schedule;
-mod target;
+mod unused;
 mod verify;
 
+pub use files::share::HostShare;
 pub use load::distribution::skew_of;
-pub use machine::endpoints::{EndpointError, EndpointFacts, EndpointSubject, Endpoints};
 pub use machine::facts::{Facts, Found, FoundKind, NotScsi, Passthrough, ScsiDisk, ZoneFacts};
 pub use measure::listing::{JobListing, listings};
 pub use measure::log::{ExpectedLog, expected_logs};
 pub use model::*;
+pub use options::verification::fio_method;
 pub use replay::merges;
 pub use resolve::{
     PlanOptions, Resolved, resolve, resolve_connected, resolve_invocation, resolve_with,
 };
 pub use schedule::trigger::wrong_with_hosts;
-pub use target::share::HostShare;
-pub use verify::fio_method;
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,6 @@
-//! Resolves job specifications to a plan.
+//! Resolves job specifications to a plan. `checks` has the combinations that are refused and belong to no directory.
+
+mod checks;
 
 use std::path::Path;
 
@@ -9,35 +11,34 @@ use fiord_job::option::table::{DESCRIPTION, NUMJOBS, READ_IOLOG, UNLINK, UNLINK_
 use fiord_job::spec::{JobSpec, Setting};
 use fiord_types::{Bytes, Dir, JobIndex, PerDir, RunNumber};
 
-use crate::engine::{activity, depth, flash, http, libblkio, names, net, nvme, rdma, scsi};
+use crate::engine::{activity, depth, libblkio, names, net, rules, scsi};
+use crate::files::filename::Naming;
+use crate::files::instance::JobInstance;
+use crate::files::share::{self, HostShare};
+use crate::files::sizes::Wanted;
+use crate::files::usage::{self, Access, Usage};
+use crate::files::{layouts, list, open, tree};
 use crate::load::placement::PlacementOptions;
 use crate::load::{
     blocks, content, distribution, priority, ranges, seeds, sprandom, write_commands, zones,
 };
 use crate::machine::cpus::SectionCpus;
-use crate::machine::endpoints::Endpoints;
 use crate::machine::facts::Facts;
 use crate::machine::process;
 use crate::machine::survey::Survey;
 use crate::measure::groups::{self, Groups};
 use crate::measure::{block_errors, log, record, reporting, specification};
 use crate::model::{
-    BlockSize, EnginePlan, FilePlan, Identity, JobPlan, Load, Mix, OpenPlan, Plan, Process, Start,
-    WriteCommand,
+    BlockSize, Endpoints, EnginePlan, FilePlan, Identity, JobPlan, Load, Mix, OpenPlan, Plan,
+    Process, Start, WriteCommand,
 };
-use crate::options::checks;
 use crate::options::messages::Messages;
-use crate::options::programs;
 use crate::options::reading::Reading;
-use crate::options::unused_options::UnusedOptions;
+use crate::options::{programs, verification};
 use crate::replay::Traces;
 use crate::schedule::{end, pace, start, trigger};
-use crate::target::filename::Naming;
-use crate::target::share::{self, HostShare};
-use crate::target::sizes::Wanted;
-use crate::target::usage::{self, Access, Usage};
-use crate::target::{files, layouts, open, tree};
-use crate::{engine, load, replay, target, verify};
+use crate::unused::UnusedOptions;
+use crate::{engine, files, load, replay, verify};
 
 /// Options of the command line that apply to the whole run.
 #[derive(Debug, Clone, Copy, Default)]
@@ -156,7 +157,7 @@ pub fn resolve(
     verify::files_exist(&jobs, &plans, &mut run.messages);
     let aux_path = options.aux_path.unwrap_or(Path::new("."));
     if let Some(options) = options.trigger {
-        trigger::check(options, (&plans, aux_path), facts, &mut run.messages);
+        trigger::check(options, &plans, aux_path, facts, &mut run.messages);
     }
     verify::load_states(&jobs, &mut plans, aux_path, facts, &mut run.messages);
     log::refuse_mixed(&jobs, &plans, &mut run.messages);
@@ -299,30 +300,28 @@ impl Common<'_> {
     /// it works on one.
     fn files(
         &self,
-        instance: u32,
+        number: u32,
         engine: &mut EnginePlan,
         survey: &mut Survey,
         messages: &mut Messages,
     ) -> Vec<FilePlan> {
-        let (job, usage, load) = (self.job, self.usage, &self.template.load);
-        let paths = engine::addresses(job, engine, (&self.naming, instance), survey, messages);
+        let paths = engine::addresses(self.job, engine, &self.naming, number, survey, messages);
         if messages.obstacle.is_some() {
             return Vec::new();
         }
         survey.expect(paths.len());
-        let Some(tree) = engine.tree_mut() else {
-            return files::plan(
-                job,
-                paths,
-                instance,
-                (&self.wanted, load),
-                usage,
-                survey,
-                messages,
-            );
+        let instance = JobInstance {
+            job: self.job,
+            number,
+            instances: self.template.identity.instances,
+            load: &self.template.load,
+            wanted: &self.wanted,
+            usage: self.usage,
         };
-        let instances = (instance, self.template.identity.instances);
-        tree::file(job, (tree, paths), instances, &load.blocks, usage, survey, messages)
+        match engine.tree_mut() {
+            Some(tree) => tree::file(instance, tree, paths, survey, messages),
+            None => list::plan(instance, paths, survey, messages),
+        }
     }
 }
 
@@ -343,7 +342,7 @@ impl Resolver<'_> {
 
     fn common<'j>(&mut self, job: Reading<'j>, place: Section<'j>) -> Common<'j> {
         let Self { options, survey, messages, .. } = self;
-        let engine = engine::of_run(job, (options.readonly, options.run), survey, messages);
+        let engine = engine::of_run(job, options.readonly, options.run, survey, messages);
         let traces = replay::traces(job, place.instances, survey, options.readonly, messages);
         let (blocks, mut load) = blocks_and_load(job, traces.as_ref(), messages);
         load.priorities = priority::priorities(job, &load, &engine, messages);
@@ -353,28 +352,14 @@ impl Resolver<'_> {
         let content = content::content(job, &blocks, load.mix, messages);
         let crc = content::crc(job, &blocks, load.mix, messages);
         let open = open::open(job, load.mix, options.readonly);
-        let layout = open::layout(job);
         let base = seeds::base(job, self.fresh);
         checks::size_holds_block(job, block, messages);
         checks::atomic_writes(job, &engine, &open, messages);
-        load_combinations(job, &load, (&engine, place.instances, options.share), messages);
+        load_combinations(job, &load, &engine, place.instances, options.share, messages);
         content::pattern_files(job, survey, messages);
         let naming = Naming::read(job, options.client, survey, messages);
         let open = OpenPlan { generated: naming.is_generated() && traces.is_none(), ..open };
-        let usage = Usage {
-            mix: load.mix,
-            changes: open::changes_files(load.mix, engine.def().access),
-            trims: load.mix.has(Dir::Trim) || verify::trims_writes(job, load.mix),
-            trims_files: engine.trims_files(),
-            engine: engine::that_does_the_io(job, &engine),
-            largest: blocks.values().map(|block| block.max()).max().unwrap_or(0),
-            stated: usage::stated(job),
-            access: Access::of(job, &open, block),
-            layout,
-            readonly: options.readonly,
-            generated: open.generated,
-            unlinks: job.get(UNLINK) || job.get(UNLINK_EACH_LOOP),
-        };
+        let usage = usage(job, &engine, &load, &open, options.readonly);
         checks::read_only_run(job, usage, messages);
         Common {
             job,
@@ -395,7 +380,7 @@ impl Resolver<'_> {
                 engine,
                 start: place.start,
                 end: end::end(job, messages),
-                target: target::target(job, open, layout, messages),
+                target: files::target(job, open, usage.layout, messages),
                 load,
                 content,
                 crc,
@@ -442,9 +427,7 @@ impl Resolver<'_> {
             checks::room(*job, planned.iter().map(|f| f.len), *block, messages);
         }
         distribution::fits(*job, &common.template.load, &planned, messages);
-        let uses = (&plan.load, &plan.process.memory);
-        flash::check(*job, &plan.load, &planned, survey, messages);
-        nvme::targets(*job, &mut plan.engine, uses, &planned, survey, messages);
+        rules::check_files(*job, &mut plan, &planned, survey, messages);
         plan.load.seed = seeds::mix(common.base, index as u64);
         plan.process.cpus = common.cpus.as_ref().map(|c| c.of(index));
         plan.end.bytes = Bytes(
@@ -453,13 +436,13 @@ impl Resolver<'_> {
         );
         sprandom::end(&plan.load, &mut plan.end);
         plan.target.service = ranges::turns(plan.target.service, plan.load.trim_ranges);
-        plan.target.open_files = target::open_files(*job, planned.len());
+        plan.target.open_files = files::open_files(*job, planned.len());
         plan.load.placement = match &common.placement {
             Some(options) => options.of(*job, &planned, survey, messages),
             None => None,
         };
         plan.target.files = planned;
-        target::close_created(&mut plan, *block);
+        files::close_created(&mut plan, *block);
         plan.replay = replayed;
         if let Some(trace) = trace {
             replay::finish(*job, trace, &mut plan);
@@ -479,29 +462,45 @@ impl Resolver<'_> {
     }
 }
 
+/// How a job uses its files.
+fn usage(job: Reading, engine: &EnginePlan, load: &Load, open: &OpenPlan, readonly: bool) -> Usage {
+    let does_io = engine::that_does_the_io(job, engine);
+    let block = blocks::smallest(&load.blocks, load.mix);
+    Usage {
+        mix: load.mix,
+        changes: open::changes_files(load.mix, engine.def().access),
+        trims: load.mix.has(Dir::Trim) || verification::trims_writes(job, load.mix),
+        trims_files: engine.trims_files(),
+        engine: does_io,
+        target: rules::target(does_io),
+        largest: load.blocks.values().map(|block| block.max()).max().unwrap_or(0),
+        stated: usage::stated(job),
+        access: Access::of(job, open, block),
+        layout: open::layout(job),
+        readonly,
+        generated: open.generated,
+        unlinks: job.get(UNLINK) || job.get(UNLINK_EACH_LOOP),
+    }
+}
+
 /// Refuses loads that cannot be, and warns of odd ones.
 fn load_combinations(
     job: Reading,
     load: &Load,
-    (engine, instances, share): (&EnginePlan, u32, Option<HostShare>),
+    engine: &EnginePlan,
+    instances: u32,
+    share: Option<HostShare>,
     messages: &mut Messages,
 ) {
     share::check(job, engine, share, messages);
     checks::directions(job, load.mix, engine, messages);
     blocks::check(job, load, messages);
-    nvme::check(job, engine, load, messages);
+    rules::check_options(job, engine, load, messages);
     zones::combinations(job, load, engine, messages);
     sprandom::combinations(job, load, messages);
     sprandom::oddities(job, load, instances, messages);
     ranges::check(job, engine, load, messages);
-    scsi::check(job, engine, load, messages);
-    checks::streams(job, engine, load, messages);
-    checks::private_memory(job, engine, messages);
-    net::check(job, engine, load, messages);
-    rdma::check(job, engine, messages);
-    http::check(job, engine, load, messages);
-    flash::threads(job, engine, messages);
-    libblkio::check(job, engine, load, messages);
+    rules::check_load(job, engine, load, messages);
 }
 
 /// The attributes of the job's threads, and the memory of its buffers.

@@ -3,10 +3,10 @@
 use fiord_job::option::table::file_operations::{DONORNAME, INPLACE};
 use fiord_job::option::table::{DIRECTORY, IOENGINE};
 
+use crate::files::filename::below;
 use crate::model::E4defragPlan;
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::filename::below;
 
 /// Reads the options of `e4defrag`. A job without a donor file is an error.
 pub(super) fn options(job: Reading, messages: &mut Messages) -> E4defragPlan {

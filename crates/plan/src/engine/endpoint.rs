@@ -1,20 +1,21 @@
 //! Targets on servers with storage: their addresses, and what the servers answer before the run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::def::OptionDef;
-use fiord_job::option::table::IOENGINE;
 use fiord_job::option::table::ceph::POOL;
 use fiord_job::option::table::remote::{BRICK, ENDPOINT_TIMEOUT};
+use fiord_job::option::table::{BS, IOENGINE};
 use fiord_types::Nanos;
 
-use crate::machine::endpoints::{EndpointError, EndpointSubject};
+use crate::files::paths;
+use crate::files::region::Extent;
+use crate::files::usage::Candidate;
 use crate::machine::survey::Survey;
-use crate::model::{EndpointPlan, EnginePlan};
+use crate::model::{EndpointError, EndpointPlan, EndpointSubject, EnginePlan, FileKind};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::paths;
 
 /// The targets of a job. `address`: the value of the option that names the target, `None` if `filename` and its like name
 /// targets. `server`: the server, without secrets, if the addresses do not contain it.
@@ -87,4 +88,61 @@ pub(super) fn refuse(
         true => messages.push(message),
         false => messages.cannot_run(why, message),
     }
+}
+
+/// The kind and the extent of the target at an address. `None`: the job cannot use it, and a message says why.
+pub(super) fn target(
+    candidate: Candidate,
+    survey: &mut Survey,
+    messages: &mut Messages,
+) -> Option<(FileKind, Extent)> {
+    let Candidate { job, path, usage } = candidate;
+    if refuse_blocks(job, path, usage.access.block, survey, messages) {
+        return None;
+    }
+    let extent = match survey.endpoint(path) {
+        Some(facts) if facts.read_only && (usage.changes || usage.trims) => {
+            messages.push(read_only(job, path));
+            return None;
+        }
+        Some(facts) if facts.growable => {
+            let size = survey.planned(path).unwrap_or(0).max(facts.size.0);
+            Extent::Growable(Some(size))
+        }
+        Some(facts) => Extent::Fixed(facts.size.0),
+        None => Extent::Endless,
+    };
+    Some((FileKind::Endpoint, extent))
+}
+
+/// Refuses blocks that a target cannot transfer. `block`: the smallest, in bytes. Returns whether it did.
+fn refuse_blocks(
+    job: Reading,
+    path: &Path,
+    block: u32,
+    survey: &Survey,
+    messages: &mut Messages,
+) -> bool {
+    let Some(unit) = survey.endpoint(path).map(|facts| facts.block.0).filter(|unit| *unit > 0)
+    else {
+        return false;
+    };
+    let fits = u64::from(block).is_multiple_of(unit);
+    if !fits {
+        let what = format!(
+            "`{}` needs multiples of its block size of {unit} bytes; the job uses {block}",
+            path.display()
+        );
+        let help = format!("To fix: write `bs={}`", u64::from(block).next_multiple_of(unit));
+        messages.push(job.error(BS, what).help(help));
+    }
+    !fits
+}
+
+/// The error for a target that its server does not permit to change.
+fn read_only(job: Reading, path: &Path) -> Diagnostic {
+    let what =
+        format!("the server permits no writes and no trims: `{}` is read-only", path.display());
+    job.error(paths::naming(job), what)
+        .help("To fix: use `rw=read` or `rw=randread`, or let the server permit writes")
 }

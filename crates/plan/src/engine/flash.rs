@@ -1,7 +1,5 @@
 //! `ioengine=mtd`: whether a target is a raw flash, and whether it permits the job's sizes and offsets.
 
-use std::path::Path;
-
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::def::OptionDef;
 use fiord_job::option::table::{
@@ -11,28 +9,28 @@ use fiord_job::option::table::{
 use fiord_sys::flash::Flash;
 use fiord_types::{Bytes, Dir};
 
+use crate::files::region::Extent;
+use crate::files::usage::Candidate;
 use crate::load::blocks::size_option;
 use crate::machine::facts::{Found, FoundKind};
 use crate::machine::survey::Survey;
-use crate::model::{EngineAccess, EnginePlan, FilePlan, Load, Step};
+use crate::model::{EnginePlan, FileKind, FilePlan, JobPlan, Load, Step};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::usage::Usage;
-use crate::verify::trims_writes;
+use crate::options::verification::trims_writes;
 
 /// How to find the devices of raw flash.
 const NAME_ONE: &str =
     "To fix: name the character device of one (/dev/mtd0; `cat /proc/mtd` lists them)";
 
-/// The size in bytes of the raw flash at a path. `None`: it does not support the job, and a message says why.
-pub(crate) fn device(
-    job: Reading,
-    path: &Path,
+/// The kind and the extent of the raw flash at a path. `None`: it does not support the job, and a message says why.
+pub(super) fn target(
+    candidate: Candidate,
     found: Found,
-    usage: Usage,
-    survey: &Survey,
+    survey: &mut Survey,
     messages: &mut Messages,
-) -> Option<u64> {
+) -> Option<(FileKind, Extent)> {
+    let Candidate { job, path, usage } = candidate;
     let shown = path.display();
     let flash = match found.kind {
         FoundKind::Char => survey.facts.flash(path),
@@ -54,32 +52,29 @@ pub(crate) fn device(
         messages.push(job.error(FILENAME, what).help(help));
         return None;
     }
-    Some(flash.size.0)
+    Some((FileKind::Char, Extent::Fixed(flash.size.0)))
 }
 
 /// Refuses threads that share a flash.
-pub(crate) fn threads(job: Reading, engine: &EnginePlan, messages: &mut Messages) {
-    let def = engine.def();
-    if def.access == EngineAccess::Flash && job.get(IO_SUBMIT_MODE) == IoSubmitMode::Offload {
+pub(super) fn threads(job: Reading, engine: &EnginePlan, _: &Load, messages: &mut Messages) {
+    if job.get(IO_SUBMIT_MODE) == IoSubmitMode::Offload {
+        let name = engine.def().name;
         let what = format!(
-            "`ioengine={}` makes its calls on one thread: a flash carries out one operation at a time",
-            def.name
+            "`ioengine={name}` makes its calls on one thread: a flash carries out one operation at a time"
         );
         messages.push(job.error(IO_SUBMIT_MODE, what).help("To fix: leave it out"));
     }
 }
 
 /// Refuses sizes and offsets that the flashes of a job do not permit.
-pub(crate) fn check(
+pub(super) fn check(
     job: Reading,
-    load: &Load,
+    plan: &mut JobPlan,
     files: &[FilePlan],
-    survey: &Survey,
+    survey: &mut Survey,
     messages: &mut Messages,
 ) {
-    if job.spec.engine().access != EngineAccess::Flash {
-        return;
-    }
+    let load = &plan.load;
     for file in files {
         let Some(flash) = survey.facts.flash(&file.path) else { continue };
         let on = OnFlash { job, load, file, flash };

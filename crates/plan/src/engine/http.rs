@@ -131,7 +131,7 @@ fn refuse_line_ends(job: Reading, option: Opt<String>, text: &str, messages: &mu
 }
 
 /// Checks that the parts of an object are not too many.
-pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
+pub(super) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
     let Some(part) = engine.http().and_then(|http| http.part_size()) else { return };
     let block = u64::from(load.blocks[Dir::Write].max());
     let parts = block.div_ceil(part.0);
@@ -201,7 +201,7 @@ pub(super) fn check_paths(job: Reading, paths: &[PathBuf], messages: &mut Messag
         let what = format!("the path of an object begins with a slash, and `{shown}` does not");
         let help =
             format!("To fix: write `filename=/{shown}`, or `filename=/BUCKET/{shown}` for S3");
-        messages.push(job.error(crate::target::paths::naming(job), what).help(help));
+        messages.push(job.error(crate::files::paths::naming(job), what).help(help));
     }
 }
 

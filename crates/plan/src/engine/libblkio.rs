@@ -17,16 +17,15 @@ use fiord_job::option::table::{
 use fiord_types::Dir;
 
 use super::endpoint;
+use crate::files::open;
 use crate::load;
-use crate::machine::endpoints::EndpointSubject;
 use crate::machine::survey::Survey;
 use crate::model::{
-    BlkioInstance, EnginePlan, JobPlan, LibblkioDriver, LibblkioPlan, LibblkioWaitMode, Load,
-    Memory, Process,
+    BlkioInstance, EndpointSubject, EnginePlan, JobPlan, LibblkioDriver, LibblkioPlan,
+    LibblkioWaitMode, Load, Memory, Process,
 };
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::open;
 
 /// A name and a value.
 type Property = (String, String);
@@ -262,7 +261,7 @@ pub(crate) fn process(
 }
 
 /// Refuses a target that a property declares as read-only to a job that writes.
-pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
+pub(super) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
     let Some(plan) = engine.blkio() else { return };
     let read_only = ("read-only".to_owned(), "true".to_owned());
     let writes = load.mix.has(Dir::Write) || load.mix.has(Dir::Trim);

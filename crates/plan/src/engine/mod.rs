@@ -2,6 +2,7 @@
 //!
 //! | question | module |
 //! |---|---|
+//! | which rules apply only to some engines? | `rules` |
 //! | how many I/Os are in flight? | `depth` |
 //! | which file gives its blocks to the target? | `defrag` |
 //! | what does a raw flash permit? | `flash` |
@@ -12,7 +13,8 @@
 //! | which SCSI commands does a job send? | `scsi` |
 //! | which driver of libblkio does a job use, and which jobs share an instance? | `libblkio` |
 //! | how much CPU time does a job burn, which program does it run? | `activity` |
-//! | which peers does a job connect to or wait for? | `net`, `rdma` |
+//! | which peers does a job connect to or wait for? | `net`, `rdma`; `stream` for what both refuse |
+//! | what is refused if the target is memory? | `memory` |
 //! | how does a simulated device behave, and which faults does it inject? | `simulated` |
 //! | how do writes to persistent memory become durable? | `pmem` |
 //! | which engine runs a job for xNVMe? | `xnvme` |
@@ -22,21 +24,24 @@ mod ceph;
 mod defrag;
 pub(crate) mod depth;
 mod endpoint;
-pub(crate) mod flash;
+mod flash;
 mod gfapi;
-pub(crate) mod http;
+mod http;
 mod iscsi;
 pub(crate) mod libblkio;
+mod memory;
 pub(crate) mod names;
 mod nbd;
 pub(crate) mod net;
 mod nfs;
-pub(crate) mod nvme;
-pub(crate) mod pmem;
-pub(crate) mod rdma;
-pub(crate) mod ring;
+mod nvme;
+mod pmem;
+mod rdma;
+mod ring;
+pub(crate) mod rules;
 pub(crate) mod scsi;
 mod simulated;
+mod stream;
 mod xnvme;
 
 use std::path::PathBuf;
@@ -47,17 +52,18 @@ use fiord_job::option::table::{IOENGINE, libaio, mmap, pvsync2};
 use fiord_job::option::value::Value;
 use fiord_types::RunNumber;
 
+use crate::files::filename::Naming;
 use crate::machine::facts::FoundKind;
 use crate::machine::survey::Survey;
 use crate::model::{Commands, EnginePlan, NetPlan, PassthroughPlan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::filename::Naming;
 
 /// The engine of a job in a run. `readonly`: the run changes nothing (`--readonly`). `run`: the number of a run on many hosts.
 pub(crate) fn of_run(
     job: Reading,
-    (readonly, run): (bool, Option<RunNumber>),
+    readonly: bool,
+    run: Option<RunNumber>,
     survey: &mut Survey,
     messages: &mut Messages,
 ) -> EnginePlan {
@@ -195,7 +201,8 @@ fn uncached(job: Reading) -> bool {
 pub(crate) fn addresses(
     job: Reading,
     engine: &EnginePlan,
-    (naming, instance): (&Naming, u32),
+    naming: &Naming,
+    instance: u32,
     survey: &mut Survey,
     messages: &mut Messages,
 ) -> Vec<PathBuf> {

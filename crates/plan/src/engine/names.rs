@@ -7,10 +7,10 @@ use fiord_job::option::table::{
     WRITE_BARRIER, ZONEMODE,
 };
 
+use crate::files::tree;
 use crate::model::{DepthSupport, EngineDef, EnginePlan, JobPlan, NameCall, NamesPlan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::tree;
 
 /// Reads the options of an engine that works on names.
 pub(super) fn names(job: Reading, messages: &mut Messages) -> EnginePlan {

@@ -115,7 +115,7 @@ fn interface(job: Reading, messages: &mut Messages) -> Option<IpAddr> {
 }
 
 /// Refuses blocks that no datagram can carry.
-pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
+pub(super) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
     let Some(plan) = engine.network() else { return };
     if plan.spliced && is_datagram(plan.protocol) {
         let what = format!("`ioengine={}` cannot splice datagrams", engine.def().name);

@@ -1,17 +1,17 @@
 //! Persistent memory: how writes become durable, and which targets are in it.
 
-use std::path::Path;
-
 use fiord_job::option::engine::PmemTarget;
 use fiord_job::option::table::pmem::PMEM_FORCE;
 use fiord_job::option::table::{FILENAME, IO_SUBMIT_MODE, IoSubmitMode, SYNC};
 
+use crate::files::region::Extent;
+use crate::files::usage::Candidate;
+use crate::files::{open, paths};
 use crate::machine::facts::{Found, FoundKind};
 use crate::machine::survey::Survey;
-use crate::model::{PmemPlan, SyncMode};
+use crate::model::{EngineAccess, FileKind, PmemPlan, SyncMode};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::open;
 
 /// How `dev-dax` writes. As in fio, no option changes it.
 pub(super) const DEVICE: PmemPlan = PmemPlan { non_temporal: true, drain: true, any_file: false };
@@ -38,15 +38,29 @@ pub(super) fn options(job: Reading, messages: &mut Messages) -> PmemPlan {
     }
 }
 
+/// The kind and the extent of the file or device at a path. `None`: the job cannot use it, and a message says why.
+pub(super) fn target(
+    candidate: Candidate,
+    found: Found,
+    survey: &mut Survey,
+    messages: &mut Messages,
+) -> Option<(FileKind, Extent)> {
+    let Candidate { usage, .. } = candidate;
+    if let EngineAccess::PersistentMemory(target) = usage.engine.access {
+        suits(candidate, found, target, survey, messages)?;
+    }
+    paths::plain(candidate, found, survey, messages)
+}
+
 /// Checks that an existing file or device is of the kind that the engine maps. `None`: a message says why not.
-pub(crate) fn suits(
-    job: Reading,
-    path: &Path,
+fn suits(
+    candidate: Candidate,
     found: Found,
     target: PmemTarget,
     survey: &Survey,
     messages: &mut Messages,
 ) -> Option<()> {
+    let Candidate { job, path, .. } = candidate;
     let (shown, engine) = (path.display(), job.spec.engine().name);
     let dax = survey.facts.dax_alignment(path).is_some();
     let what = match (target, found.kind) {

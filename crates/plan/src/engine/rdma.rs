@@ -7,7 +7,7 @@ use fiord_job::option::table::{FILENAME, IODEPTH, NRFILES};
 
 use super::net::{LAST_PORT, host_and_port, port};
 use crate::load;
-use crate::model::{EnginePlan, Mix, RdmaPlan};
+use crate::model::{EnginePlan, Load, Mix, RdmaPlan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -49,7 +49,7 @@ pub(crate) fn addresses(
 }
 
 /// Refuses a depth for which no message can list the buffers.
-pub(crate) fn check(job: Reading, engine: &EnginePlan, messages: &mut Messages) {
+pub(super) fn check(job: Reading, engine: &EnginePlan, _: &Load, messages: &mut Messages) {
     const DEEPEST: u32 = RdmaPlan::MAX_IN_FLIGHT;
     let depth = job.get(IODEPTH);
     if engine.rdma().is_some() && depth > DEEPEST {

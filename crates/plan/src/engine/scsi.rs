@@ -1,32 +1,22 @@
 //! `ioengine=sg` and `ioengine=libzbc`: identifies the SCSI devices of a job's files, and checks that they support
 //! the job.
 
-use std::path::Path;
-
 use fiord_job::option::table::sg::SgWriteMode;
 use fiord_job::option::table::{
     BS, FILENAME, IODEPTH, IODEPTH_BATCH, SYNC_FILE_RANGE, ZONEMODE, nvme, sg,
 };
 use fiord_types::Dir;
 
+use crate::files::region::Extent;
+use crate::files::usage::Candidate;
 use crate::machine::facts::{Found, FoundKind, ScsiDisk};
 use crate::machine::survey::Survey;
-use crate::model::{EngineAccess, EnginePlan, FileKind, Load, Mix, SgPlan, SgWrite, WriteCommand};
+use crate::model::{EnginePlan, FileKind, Load, SgPlan, SgWrite, WriteCommand};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The largest number of commands in flight per open character device.
 const ROOM: u32 = 16;
-
-/// What the commands of a job move.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Transfers {
-    pub(crate) mix: Mix,
-    /// The smallest block size in bytes.
-    pub(crate) smallest: u32,
-    /// The largest block size in bytes.
-    pub(crate) largest: u32,
-}
 
 /// Reads the options of `sg`.
 pub(crate) fn options(job: Reading, messages: &mut Messages) -> SgPlan {
@@ -83,11 +73,8 @@ pub(crate) fn write_commands(engine: &EnginePlan) -> Option<Vec<(WriteCommand, u
 }
 
 /// Refuses options for files, which do not work with commands, and trims other than resets of zones.
-pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
+pub(super) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
     let def = engine.def();
-    if def.access != EngineAccess::ScsiCommands {
-        return;
-    }
     if def.needs_zones && load.zoned.is_none() && load.mix.has(Dir::Trim) {
         let what = format!("a trim with `ioengine={}` is the reset of a zone", def.name);
         messages.push(job.error(ZONEMODE, what).help("To fix: add `zonemode=zbd`"));
@@ -103,16 +90,14 @@ pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &m
     }
 }
 
-/// The kind of the device at a path, and its size in bytes. `None`: it does not support the job,
-/// and a message says why.
-pub(crate) fn device(
-    job: Reading,
-    path: &Path,
+/// The kind and the extent of the device at a path. `None`: it does not support the job, and a message says why.
+pub(super) fn target(
+    candidate: Candidate,
     found: Found,
-    transfers: Transfers,
-    survey: &Survey,
+    survey: &mut Survey,
     messages: &mut Messages,
-) -> Option<(FileKind, u64)> {
+) -> Option<(FileKind, Extent)> {
+    let Candidate { job, path, .. } = candidate;
     let shown = path.display();
     let engine = job.spec.engine();
     let kind = match found.kind {
@@ -146,23 +131,18 @@ pub(crate) fn device(
             return None;
         }
     };
-    fits(job, path, disk, transfers, messages)?;
+    fits(candidate, disk, messages)?;
     if !engine.is_synchronous() {
         depth(job, kind, &shown.to_string(), messages);
     }
-    Some((kind, disk.blocks.saturating_mul(u64::from(disk.block))))
+    Some((kind, Extent::Fixed(disk.blocks.saturating_mul(u64::from(disk.block)))))
 }
 
 /// Checks the job's block sizes against the block size and the largest transfer of the disk.
-fn fits(
-    job: Reading,
-    path: &Path,
-    disk: ScsiDisk,
-    transfers: Transfers,
-    messages: &mut Messages,
-) -> Option<()> {
+fn fits(candidate: Candidate, disk: ScsiDisk, messages: &mut Messages) -> Option<()> {
+    let Candidate { job, path, usage } = candidate;
     let shown = path.display();
-    let Transfers { mix, smallest: small, largest: large } = transfers;
+    let (mix, small, large) = (usage.mix, usage.access.block, usage.largest);
     if !small.is_multiple_of(disk.block) {
         messages.push(
             job.error(

@@ -16,10 +16,9 @@ use fiord_types::{Bytes, Dir};
 
 use crate::load::write_commands;
 use crate::model::{EnginePlan, JobPlan, Load, Mix, Resets, SgWrite, Step, WriteCommand, Zoned};
-use crate::options::errors;
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::verify;
+use crate::options::{errors, verification};
 
 /// Whether the job sets `zonemode=zbd`.
 pub(crate) fn wanted(job: Reading) -> bool {
@@ -119,7 +118,7 @@ pub(crate) fn combinations(
                     offsets than it wrote";
         refuse(EXPERIMENTAL_VERIFY.def(), what, "To fix: leave out `experimental_verify`");
     }
-    if verify::trims_writes(job, load.mix) {
+    if verification::trims_writes(job, load.mix) {
         let what = "a zone can only be reset as a whole, so a job cannot trim a part of its blocks";
         refuse(TRIM_PERCENTAGE.def(), what, "To fix: leave out `trim_percentage`");
     }

@@ -45,7 +45,7 @@ fn priority(job: Reading) -> Option<IoPrio> {
 }
 
 fn cgroup(job: Reading, messages: &mut Messages) -> Option<Cgroup> {
-    // `unused_options` warns of `cgroup_weight` and `cgroup_nodelete` without a name.
+    // `unused` warns of `cgroup_weight` and `cgroup_nodelete` without a name.
     let name = job.get(CGROUP)?;
     let path = std::path::Path::new(&name);
     let climbs = path.components().any(|c| c == std::path::Component::ParentDir);

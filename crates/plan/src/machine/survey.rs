@@ -12,9 +12,8 @@ use fiord_sys::nvme::admin::Refused;
 use fiord_types::Errno;
 use foldhash::fast::FixedState;
 
-use crate::machine::endpoints::{EndpointError, EndpointFacts, Endpoints};
 use crate::machine::facts::{Facts, Found};
-use crate::model::EnginePlan;
+use crate::model::{EndpointError, EndpointFacts, Endpoints, EnginePlan};
 
 /// Looks up each path once and remembers the result.
 pub(crate) struct Survey<'a> {

@@ -2,11 +2,10 @@
 
 use fiord_types::{Bytes, JobIndex, Nanos, SteadyMeasure, SteadyRule};
 
-use crate::machine::endpoints::EndpointError;
-
 use super::{
-    ContentPlan, Depth, EngineAccess, EnginePlan, ExitWhat, FileKind, IologPlan, JournalPlan, Load,
-    LogPlan, Pace, Process, Record, ReplayPlan, Reporting, Step, Target, VerifyPlan,
+    ContentPlan, Depth, EndpointError, EngineAccess, EnginePlan, ExitWhat, FileKind, IologPlan,
+    JournalPlan, Load, LogPlan, Pace, Process, Record, ReplayPlan, Reporting, Step, Target,
+    VerifyPlan,
 };
 
 /// The plan of one invocation: all its job instances.

@@ -4,6 +4,7 @@
 //! Times are in nanoseconds, sizes and offsets in bytes, unless a field says otherwise. The docs of
 //! a field name the option it comes from; `docs/reference.md` explains the options.
 
+mod answers;
 mod attributes;
 mod ceph;
 mod content;
@@ -35,6 +36,7 @@ mod target;
 mod verify;
 mod zones;
 
+pub use answers::*;
 pub use attributes::*;
 pub use ceph::*;
 pub use content::*;

@@ -2,7 +2,7 @@
 
 use fiord_job::diagnostic::{Diagnostic, Level};
 
-use crate::machine::endpoints::EndpointError;
+use crate::model::EndpointError;
 
 /// Errors and warnings. Equal messages, such as those of the clones of a job, are kept once.
 #[derive(Debug, Default)]

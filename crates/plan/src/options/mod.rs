@@ -5,13 +5,11 @@
 //! | how does the planner read an option? | `reading` |
 //! | where do errors and warnings go? | `messages` |
 //! | which errors does a job survive? | `errors` |
-//! | which combinations of options are refused? | `checks` |
 //! | which jobs does a policy forbid? | `programs` |
-//! | which options have no effect on a job? | `unused_options` |
+//! | with which method and pattern does a job verify, and does it trim what it has written? | `verification` |
 
-pub(crate) mod checks;
 pub(crate) mod errors;
 pub(crate) mod messages;
 pub(crate) mod programs;
 pub(crate) mod reading;
-pub(crate) mod unused_options;
+pub(crate) mod verification;

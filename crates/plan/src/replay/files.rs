@@ -1,7 +1,7 @@
 //! The files and devices on which a trace is replayed.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use fiord_formats::trace::TraceName;
 use fiord_job::option::table::sim::SIM_SIZE;
@@ -11,13 +11,13 @@ use fiord_types::{Bytes, Dir, FileIndex};
 use super::ScannedTrace;
 use super::map::MapOption;
 use super::scan::NameUse;
+use crate::files::region::{Extent, MAX_FILE};
+use crate::files::usage::{Candidate, Usage};
+use crate::files::{harm, paths};
 use crate::machine::survey::Survey;
 use crate::model::{FileKind, FilePlan, Mix, ReplayFit, ReplayPlan, ReplayTargets};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::sizes::{Extent, MAX_FILE};
-use crate::target::usage::Usage;
-use crate::target::{harm, paths};
 
 /// The files of a job that replays a trace. Completes the plan of its replay.
 pub(crate) fn files(
@@ -34,7 +34,7 @@ pub(crate) fn files(
     if let Some(path) = job.get(REPLAY_REDIRECT).filter(|path| !path.is_empty()) {
         let all = together(trace.scan.names.iter().filter(used));
         let path = PathBuf::from(path);
-        if let Some((file, fit)) = file(job, path, &all, (stream, usage), survey, messages) {
+        if let Some((file, fit)) = file(job, path, &all, stream, usage, survey, messages) {
             files.push(file);
             plan.targets = ReplayTargets::One(fit);
         }
@@ -60,7 +60,7 @@ pub(crate) fn files(
     let mut fits = Vec::with_capacity(paths.len());
     for (path, names) in paths {
         let all = together(names.into_iter());
-        let Some((file, fit)) = file(job, path, &all, (stream, usage), survey, messages) else {
+        let Some((file, fit)) = file(job, path, &all, stream, usage, survey, messages) else {
             return (files, plan);
         };
         files.push(file);
@@ -129,7 +129,8 @@ fn file(
     job: Reading,
     path: PathBuf,
     name: &NameUse,
-    (stream, usage): (bool, Usage),
+    stream: bool,
+    usage: Usage,
     survey: &mut Survey,
     messages: &mut Messages,
 ) -> Option<(FilePlan, ReplayFit)> {
@@ -137,14 +138,15 @@ fn file(
     let has = |dir| name.has[dir] || stream && usage.mix.has(dir);
     let mix = Mix::Trace { reads: has(Dir::Read), writes: has(Dir::Write), trims: has(Dir::Trim) };
     let usage = Usage { mix, trims: mix.has(Dir::Trim), ..usage };
-    let (kind, extent) = paths::kind_of(job, &path, usage, survey, messages)?;
+    let candidate = Candidate { job, path: &path, usage };
+    let (kind, extent) = paths::kind_of(candidate, survey, messages)?;
     let now = extent.size_now();
     let space = match job.get(SIM_SIZE).0 {
         0 => extent,
         size => Extent::Fixed(size),
     };
     let fit = match space {
-        Extent::Fixed(size) => fit(job, &path, name, (size, usage), messages)?,
+        Extent::Fixed(size) => fit(candidate, name, Bytes(size), messages)?,
         Extent::Growable(_) | Extent::Endless => ReplayFit::default(),
     };
     let grows = kind == FileKind::Regular && name.read_end > Bytes(now.unwrap_or(0));
@@ -159,10 +161,10 @@ fn file(
         messages.push(job.error(READ_IOLOG, what).help("To fix: leave out --readonly"));
         return None;
     }
-    if harm::refuse(job, &path, (kind, grows, extent), usage, survey, messages) {
+    if harm::refuse(candidate, kind, extent, grows, survey, messages) {
         return None;
     }
-    let extends = harm::extends(&path, (kind, needed.map(|size| size.0)), usage, survey);
+    let extends = harm::extends(candidate, kind, needed, survey);
     if let Some(size) = needed {
         survey.plan(&path, size.0);
     }
@@ -190,13 +192,13 @@ fn file(
 /// How the offsets of a trace are changed so that they lie on a device of `size` bytes. `None`: a message says why
 /// they do not.
 fn fit(
-    job: Reading,
-    path: &Path,
+    candidate: Candidate,
     name: &NameUse,
-    (size, usage): (u64, Usage),
+    size: Bytes,
     messages: &mut Messages,
 ) -> Option<ReplayFit> {
-    let (size, end) = (Bytes(size), name.end);
+    let Candidate { job, path, usage } = candidate;
+    let end = name.end;
     if end <= size {
         return Some(ReplayFit::default());
     }

@@ -7,12 +7,12 @@ use fiord_job::option::table::{
 use fiord_job::option::value::Amount;
 use fiord_types::{Bytes, Nanos};
 
+use crate::files::sizes::share;
 use crate::load::zones;
 use crate::model::{End, FilePlan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::schedule::steady;
-use crate::target::sizes::share;
 
 /// The end of the jobs of one section. Its `bytes` are 0 here: they depend on the files of the
 /// instance.

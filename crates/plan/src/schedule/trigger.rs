@@ -13,7 +13,8 @@ use crate::options::messages::Messages;
 /// `aux_path`: the directory of the states.
 pub(crate) fn check(
     trigger: &TriggerOptions,
-    (plans, aux_path): (&[JobPlan], &Path),
+    plans: &[JobPlan],
+    aux_path: &Path,
     facts: &dyn Facts,
     messages: &mut Messages,
 ) {

@@ -7,7 +7,6 @@ use fiord_job::load::Memory as NoFiles;
 use fiord_types::{Bytes, Errno};
 
 use super::*;
-use crate::machine::endpoints::{EndpointError, EndpointFacts, EndpointSubject, Endpoints};
 use crate::model::*;
 
 /// Servers of which `good` answers.

@@ -6,7 +6,6 @@ use fiord_job::load::Memory as NoFiles;
 use fiord_types::Bytes;
 
 use super::*;
-use crate::machine::endpoints::{EndpointError, EndpointFacts, EndpointSubject, Endpoints};
 use crate::model::*;
 
 const FILE: &str = "--name=a --ioengine=libblkio --libblkio_driver=io_uring --libblkio_path=f";

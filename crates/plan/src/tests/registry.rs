@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use fiord_job::option::def::{Scope, Support};
 use fiord_job::option::table;
 
-/// Modules that do not read options. `unused_options` only lists options.
-const NO_READERS: [&str; 3] = ["unused_options", "model", "tests"];
+/// Modules that do not read options. `unused` only lists options.
+const NO_READERS: [&str; 3] = ["unused", "model", "tests"];
 
 /// Options that the reader handles itself, that have only one value so far, or that ask for what fiord always does
 /// (a replay always reads its trace in pieces).

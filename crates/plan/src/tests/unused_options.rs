@@ -4,13 +4,13 @@ use fiord_job::diagnostic::{Level, Note};
 
 use super::*;
 use crate::machine::facts::FoundKind;
-use crate::options::unused_options::engine_rules::ENGINE_RULES;
-use crate::options::unused_options::flash_rules::FLASH_RULES;
-use crate::options::unused_options::log_rules::LOG_RULES;
-use crate::options::unused_options::net_rules::NET_RULES;
-use crate::options::unused_options::rules::{RULES, Rule};
-use crate::options::unused_options::target_rules::TARGET_RULES;
-use crate::options::unused_options::verify_rules::VERIFY_RULES;
+use crate::unused::engine_rules::ENGINE_RULES;
+use crate::unused::flash_rules::FLASH_RULES;
+use crate::unused::log_rules::LOG_RULES;
+use crate::unused::net_rules::NET_RULES;
+use crate::unused::rules::{RULES, Rule};
+use crate::unused::target_rules::TARGET_RULES;
+use crate::unused::verify_rules::VERIFY_RULES;
 
 /// One job for each rule, in the order of the table.
 const EXAMPLES: &[&str] = &[

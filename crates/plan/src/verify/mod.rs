@@ -2,7 +2,7 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | what do the options mean together, and what are their defaults? | `options` |
+//! | what do the options mean together, and what are their defaults? | `options`, and [`crate::options::verification`] for those on which others depend |
 //! | how does a job know which write each block contains? | `tracking` |
 //! | which jobs must know about the writes of other jobs? | `sharing` |
 //! | which fields of a header must be those of the write? | `headers` |
@@ -23,9 +23,7 @@ mod states;
 mod tracking;
 
 pub(crate) use journal::{journal, share_journals};
-pub use options::fio_method;
 pub(crate) use options::verify;
-pub(crate) use options::{trims_requested, trims_writes};
 pub(crate) use present::files_exist;
 pub(crate) use sharing::{refuse_changed, share_targets, store_checked_files};
 pub(crate) use states::{load_states, refuse_shared};

@@ -4,11 +4,9 @@ use fiord_formats::verify::interval;
 use fiord_formats::verify::method::Method;
 use fiord_job::option::table::nvme::{VERIFY_MODE, VerifyMode};
 use fiord_job::option::table::{
-    DO_VERIFY, EXPERIMENTAL_VERIFY, TRIM_BACKLOG, TRIM_BACKLOG_BATCH, TRIM_PERCENTAGE,
-    TRIM_VERIFY_ZERO, VERIFY, VERIFY_ASYNC, VERIFY_ASYNC_CPUS, VERIFY_BACKLOG,
-    VERIFY_BACKLOG_BATCH, VERIFY_DUMP, VERIFY_FATAL, VERIFY_INTERVAL, VERIFY_OFFSET, VERIFY_ONLY,
-    VERIFY_PATTERN, VERIFY_PATTERN_INTERVAL, VERIFY_POLICY, VERIFY_STATE_LOAD, VERIFY_STATE_SAVE,
-    Verify,
+    DO_VERIFY, VERIFY_ASYNC, VERIFY_ASYNC_CPUS, VERIFY_BACKLOG, VERIFY_BACKLOG_BATCH, VERIFY_DUMP,
+    VERIFY_FATAL, VERIFY_INTERVAL, VERIFY_OFFSET, VERIFY_ONLY, VERIFY_POLICY, VERIFY_STATE_LOAD,
+    VERIFY_STATE_SAVE,
 };
 use fiord_job::option::value::PatternPart;
 use fiord_types::{Bytes, Dir};
@@ -18,10 +16,11 @@ use super::{checks, headers, journal, tracking};
 use crate::machine::survey::Survey;
 use crate::model::{
     Backlog, ContentPlan, EnginePlan, FileKind, JobPlan, Mix, VerifyMethod, VerifyPass,
-    VerifyPattern, VerifyPlan, VerifyTrims,
+    VerifyPattern, VerifyPlan,
 };
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
+use crate::options::verification::{method, pattern, trims};
 
 /// The length in bytes of a sector of `verify=fiord`, unless a device has longer ones.
 const SECTOR: u32 = 512;
@@ -104,50 +103,6 @@ fn body_pattern(job: Reading, plan: &JobPlan, method: VerifyMethod) -> Option<Ve
     })
 }
 
-/// `verify_pattern`.
-fn pattern(job: Reading) -> Option<VerifyPattern> {
-    let parts = job.get(VERIFY_PATTERN).filter(|parts| !parts.is_empty())?;
-    let interval =
-        Some(job.get(VERIFY_PATTERN_INTERVAL)).filter(|interval| *interval > Bytes::ZERO);
-    Some(VerifyPattern { parts, interval })
-}
-
-/// The method of a job. A pattern alone implies a header with it, but not if the job sets `verify=0`.
-fn method(job: Reading) -> Option<VerifyMethod> {
-    match job.get(VERIFY) {
-        Verify::None if pattern(job).is_none() || job.is_set(VERIFY) => None,
-        Verify::None => Some(VerifyMethod::Fio(Method::PatternHdr)),
-        Verify::Fiord => Some(VerifyMethod::Fiord),
-        word => fio_method(word).map(VerifyMethod::Fio),
-    }
-}
-
-/// The method in fio's format that a word of `verify` means. `None`: it means none.
-#[must_use]
-pub fn fio_method(word: Verify) -> Option<Method> {
-    Some(match word {
-        Verify::None | Verify::Fiord => return None,
-        Verify::Md5 => Method::Md5,
-        Verify::Crc64 => Method::Crc64,
-        Verify::Crc32 => Method::Crc32,
-        Verify::Crc32c => Method::Crc32c,
-        Verify::Crc16 => Method::Crc16,
-        Verify::Crc7 => Method::Crc7,
-        Verify::Sha1 => Method::Sha1,
-        Verify::Sha256 => Method::Sha256,
-        Verify::Sha512 => Method::Sha512,
-        Verify::Sha3224 => Method::Sha3224,
-        Verify::Sha3256 => Method::Sha3256,
-        Verify::Sha3384 => Method::Sha3384,
-        Verify::Sha3512 => Method::Sha3512,
-        Verify::Xxhash => Method::Xxhash,
-        Verify::Meta => Method::Meta,
-        Verify::Pattern => Method::Pattern,
-        Verify::PatternHdr => Method::PatternHdr,
-        Verify::Null => Method::Null,
-    })
-}
-
 /// Which I/Os are verified. `None`: a job that only trims has nothing to verify.
 fn pass(job: Reading, mix: Mix) -> Option<VerifyPass> {
     match mix {
@@ -192,26 +147,4 @@ fn backlog(job: Reading) -> Option<Backlog> {
     let all = u32::try_from(writes).unwrap_or(u32::MAX);
     let batch = job.get(VERIFY_BACKLOG_BATCH).filter(|batch| *batch > 0).unwrap_or(all);
     Some(Backlog { writes, batch })
-}
-
-/// Whether a job trims blocks that it has written.
-pub(crate) fn trims_writes(job: Reading, mix: Mix) -> bool {
-    mix.has(Dir::Write) && !job.get(VERIFY_ONLY) && trims_requested(job)
-}
-
-/// Whether the options of a job ask for trims of blocks that it has written.
-pub(crate) fn trims_requested(job: Reading) -> bool {
-    method(job).is_some() && trims(job).is_some()
-}
-
-/// The trims of a job: percentage and backlog are both needed. With `experimental_verify`, fio trims nothing.
-fn trims(job: Reading) -> Option<VerifyTrims> {
-    let percent = Some(job.get(TRIM_PERCENTAGE)).filter(|percent| *percent > 0)?;
-    if job.get(EXPERIMENTAL_VERIFY) {
-        return None;
-    }
-    let backlog = job.get(TRIM_BACKLOG).filter(|backlog| *backlog > 0)?;
-    let all = u32::try_from(backlog).unwrap_or(u32::MAX);
-    let batch = job.get(TRIM_BACKLOG_BATCH).filter(|batch| *batch > 0).unwrap_or(all);
-    Some(VerifyTrims { percent, backlog, batch, must_read_zero: job.get(TRIM_VERIFY_ZERO) })
 }

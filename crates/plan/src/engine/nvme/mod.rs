@@ -17,10 +17,12 @@ use fiord_job::option::table::{FILENAME, SYNC_FILE_RANGE, nvme, pvsync2};
 use fiord_sys::nvme::{CommandSet, NvmeDevice};
 use fiord_types::Bytes;
 
+use crate::files::region::Extent;
+use crate::files::usage::Candidate;
 use crate::machine::facts::{Found, FoundKind, Passthrough};
 use crate::machine::survey::Survey;
 use crate::model::{
-    Commands, EngineAccess, EnginePlan, FilePlan, Load, Memory, NvmePlan, NvmeTarget,
+    Commands, EngineAccess, EnginePlan, FileKind, FilePlan, JobPlan, Load, NvmePlan, NvmeTarget,
 };
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
@@ -38,7 +40,7 @@ pub(crate) fn options(job: Reading) -> NvmePlan {
 
 /// Refuses options of commands if the engine sends none, and options of plain I/O if the engine sends
 /// commands.
-pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
+pub(super) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
     let Some(plan) = engine.passthrough() else {
         // SCSI commands have `readfua` and `writefua` as well.
         let scsi = engine.def().access == EngineAccess::ScsiCommands;
@@ -78,77 +80,53 @@ pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &m
     }
 }
 
-/// Checks that the engine can use the file at a path. `None`: it cannot, and a message says why.
-pub(crate) fn suits(
-    job: Reading,
-    path: &Path,
+/// The kind and the extent of the namespace at a path. `None`: the job cannot use it, and a message says why.
+pub(super) fn target(
+    candidate: Candidate,
     found: Found,
-    commands: bool,
+    survey: &mut Survey,
+    messages: &mut Messages,
+) -> Option<(FileKind, Extent)> {
+    let Candidate { job, path, .. } = candidate;
+    takes_commands(candidate, found, survey, messages)?;
+    let device = device(job, path, survey, messages)?;
+    Some((FileKind::Char, Extent::Fixed(bytes(job, &device))))
+}
+
+/// Checks that a file is the generic character device of a namespace. `None`: it is not, and a message says so.
+fn takes_commands(
+    candidate: Candidate,
+    found: Found,
     survey: &Survey,
     messages: &mut Messages,
 ) -> Option<()> {
+    let Candidate { job, path, .. } = candidate;
     let shown = path.display();
-    let passthrough = match found.kind {
-        FoundKind::Char => survey.facts.passthrough(path),
-        _ => None,
-    };
-    match (commands, passthrough) {
-        (true, Some(Passthrough::Nvme)) | (false, None) => Some(()),
-        (true, None | Some(Passthrough::Scsi)) => {
-            let sibling = survey.facts.generic_sibling(path);
-            let engine = job.spec.engine().name;
-            let hint = sibling
-                .map_or("To fix: name such a device (`ls /dev/ng*`)".into(), |generic| {
-                    format!("To fix: use `filename={}`", generic.display())
-                });
-            messages.push(
-                job.error(
-                    FILENAME,
-                    format!(
-                        "`{shown}` is {}, and `ioengine={engine}` sends NVMe commands to the \
-                         generic character device of a namespace (/dev/ngXnY)",
-                        found.kind.in_words()
-                    ),
-                )
-                .help(format!("{hint}, or use another engine, such as `ioengine=io_uring`")),
-            );
-            None
-        }
-        (false, Some(Passthrough::Scsi)) => {
-            messages.push(
-                job.error(
-                    FILENAME,
-                    format!(
-                        "`{shown}` is a SCSI generic device: it takes commands, not reads and writes"
-                    ),
-                )
-                .help("To fix: use `ioengine=sg`, or name the disk's block device"),
-            );
-            None
-        }
-        (false, Some(Passthrough::Nvme)) => {
-            let block = survey.facts.block_sibling(path);
-            let other = block.map_or(String::new(), |block| {
-                format!(", or the block device: `filename={}`", block.display())
-            });
-            messages.push(
-                job.error(
-                    FILENAME,
-                    format!(
-                        "`{shown}` is the generic character device of an NVMe namespace: it takes \
-                         commands, not reads and writes"
-                    ),
-                )
-                .help(format!("To fix: use `ioengine=io_uring_cmd`{other}")),
-            );
-            None
-        }
+    if found.kind == FoundKind::Char && survey.facts.passthrough(path) == Some(Passthrough::Nvme) {
+        return Some(());
     }
+    let sibling = survey.facts.generic_sibling(path);
+    let engine = job.spec.engine().name;
+    let hint = sibling.map_or("To fix: name such a device (`ls /dev/ng*`)".into(), |generic| {
+        format!("To fix: use `filename={}`", generic.display())
+    });
+    messages.push(
+        job.error(
+            FILENAME,
+            format!(
+                "`{shown}` is {}, and `ioengine={engine}` sends NVMe commands to the \
+                 generic character device of a namespace (/dev/ngXnY)",
+                found.kind.in_words()
+            ),
+        )
+        .help(format!("{hint}, or use another engine, such as `ioengine=io_uring`")),
+    );
+    None
 }
 
 /// The properties of the namespace at a path and of its controller. `None`: the job cannot use it,
 /// and a message says why.
-pub(crate) fn device(
+fn device(
     job: Reading,
     path: &Path,
     survey: &mut Survey,
@@ -194,7 +172,7 @@ pub(crate) fn device(
 
 /// The size of a namespace in bytes as the job's offsets count them, including metadata in the data
 /// buffer.
-pub(crate) fn bytes(job: Reading, device: &NvmeDevice) -> u64 {
+fn bytes(job: Reading, device: &NvmeDevice) -> u64 {
     device.namespace.size.saturating_mul(u64::from(block(job, device)))
 }
 
@@ -204,15 +182,15 @@ fn block(job: Reading, device: &NvmeDevice) -> u32 {
 }
 
 /// Identifies the namespace of each file, and checks that it supports what the job does.
-pub(crate) fn targets(
+pub(super) fn targets(
     job: Reading,
-    engine: &mut EnginePlan,
-    (load, memory): (&Load, &Memory),
+    plan: &mut JobPlan,
     files: &[FilePlan],
     survey: &mut Survey,
     messages: &mut Messages,
 ) {
-    let EnginePlan::IoUringCmd(plan) = engine else { return };
+    let (load, memory) = (&plan.load, &plan.process.memory);
+    let EnginePlan::IoUringCmd(plan) = &mut plan.engine else { return };
     let Commands::Nvme(nvme) = &mut plan.commands;
     nvme.targets.clear();
     for file in files {

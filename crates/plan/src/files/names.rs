@@ -6,30 +6,33 @@ use std::path::Path;
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::table::FILENAME;
 
+use crate::files::paths;
+use crate::files::region::{Extent, Region};
+use crate::files::usage::Candidate;
 use crate::machine::facts::FoundKind;
 use crate::machine::survey::Survey;
-use crate::model::{EngineAccess, NameCall};
+use crate::model::{EngineAccess, FileKind, NameCall};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::paths;
-use crate::target::sizes::{Extent, Region};
-use crate::target::usage::Usage;
 
-/// The size of the file with a name. `None`: the job cannot use the name, and a message says why.
-pub(super) fn extent(
-    job: Reading,
-    path: &Path,
-    call: NameCall,
-    usage: Usage,
+/// The kind and the extent of what has a name. `None`: the job cannot use the name, and a message says why.
+pub(crate) fn target(
+    candidate: Candidate,
     survey: &mut Survey,
     messages: &mut Messages,
-) -> Option<Extent> {
+) -> Option<(FileKind, Extent)> {
+    extent(candidate, survey, messages).map(|extent| (FileKind::Name, extent))
+}
+
+fn extent(candidate: Candidate, survey: &mut Survey, messages: &mut Messages) -> Option<Extent> {
+    let Candidate { job, path, usage } = candidate;
+    let call = usage.engine.access.name_call()?;
     let found = match survey.look(path) {
         Ok(found) => found,
         Err(e) if e.kind == ErrorKind::NotFound => {
             let planned = survey.planned(path);
             if planned.is_none() && !call.creates() {
-                paths::may_create(job, path, usage, messages)?;
+                paths::may_create(candidate, messages)?;
             }
             return Some(Extent::Growable(planned));
         }

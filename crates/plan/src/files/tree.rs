@@ -12,15 +12,16 @@ use fiord_job::option::table::file_operations::{
 use fiord_job::option::table::{ALLOW_FILE_CREATE, BS, FILENAME, FILESIZE, NRFILES, OFFSET, SIZE};
 use fiord_types::{Bytes, PerDir};
 
+use crate::files::harm;
+use crate::files::instance::JobInstance;
+use crate::files::paths;
+use crate::files::region::{Extent, MAX_FILE};
+use crate::files::usage::Usage;
 use crate::machine::facts::FoundKind;
 use crate::machine::survey::Survey;
 use crate::model::{BlockSize, EngineDef, FileKind, FilePlan, TreePlan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::harm;
-use crate::target::paths;
-use crate::target::sizes::{Extent, MAX_FILE};
-use crate::target::usage::Usage;
 
 /// Maximum number of directories in a tree: each needs memory in each job.
 const MAX_DIRECTORIES: u64 = 4 << 20;
@@ -71,27 +72,26 @@ pub(crate) fn tree(job: Reading, engine: &EngineDef, messages: &mut Messages) ->
 
 /// Completes the tree of an instance, and plans the file that stands for it. Empty: a message says what is wrong.
 pub(crate) fn file(
-    job: Reading,
-    (tree, mut paths): (&mut TreePlan, Vec<PathBuf>),
-    (instance, instances): (u32, u32),
-    blocks: &PerDir<BlockSize>,
-    usage: Usage,
+    instance: JobInstance,
+    tree: &mut TreePlan,
+    mut paths: Vec<PathBuf>,
     survey: &mut Survey,
     messages: &mut Messages,
 ) -> Vec<FilePlan> {
+    let JobInstance { job, load, usage, .. } = instance;
     let root = paths.pop().filter(|_| paths.is_empty() && !usage.generated);
     let Some(root) = root else {
         messages.push(no_root(job));
         return Vec::new();
     };
-    let Some(block) = block(usage, blocks) else {
+    let Some(block) = block(usage, &load.blocks) else {
         messages.push(one_size(job));
         return Vec::new();
     };
     tree.root = root.clone();
     tree.block = block;
-    tree.owner = ((u64::from(instance) + u64::from(job.get(TREE_SHIFT)))
-        % u64::from(instances.max(1))) as u32;
+    tree.owner = ((u64::from(instance.number) + u64::from(job.get(TREE_SHIFT)))
+        % u64::from(instance.instances.max(1))) as u32;
     let few = tree.directories().is_some_and(|count| count <= MAX_DIRECTORIES);
     let len = tree.count().and_then(|count| count.checked_mul(block.into()));
     let Some(len) = len.filter(|len| few && *len <= MAX_FILE) else {
@@ -113,14 +113,8 @@ pub(crate) fn file(
     if !job.get(ALLOW_FILE_CREATE) {
         tree.lays_out = false;
     }
-    if harm::refuse(
-        job,
-        &root,
-        (FileKind::Name, tree.lays_out, Extent::Growable(None)),
-        usage,
-        survey,
-        messages,
-    ) {
+    let (candidate, extent) = (instance.candidate(&root), Extent::Growable(None));
+    if harm::refuse(candidate, FileKind::Name, extent, tree.lays_out, survey, messages) {
         return Vec::new();
     }
     if call.creates() {

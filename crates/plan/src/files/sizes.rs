@@ -1,4 +1,4 @@
-//! The region of each file: `size`, `filesize`, `offset` and related options, percentages.
+//! Which region of a file a job asks for: `size`, `filesize`, `offset` and related options, percentages.
 
 use fiord_job::option::def::OptionDef;
 use fiord_job::option::table::{
@@ -7,14 +7,12 @@ use fiord_job::option::table::{
 use fiord_job::option::value::Amount;
 use fiord_types::Bytes;
 
+use crate::files::region::{Extent, MAX_FILE, Region};
+use crate::files::share::HostShare;
 use crate::load::{seeds, zones};
 use crate::model::{NameCall, Zones};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::share::HostShare;
-
-/// Maximum size of a file on Linux, in bytes.
-pub(crate) const MAX_FILE: u64 = i64::MAX as u64;
 
 /// The size options of one job, read once for all its files.
 #[derive(Debug, Clone, Copy)]
@@ -39,39 +37,6 @@ pub(crate) struct Wanted {
     pub(crate) seed: u64,
     /// The part of each file that this host uses. `None`: the whole file.
     pub(crate) share: Option<HostShare>,
-}
-
-/// Whether a file has a size, and whether it can grow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Extent {
-    /// The file can grow. `None`: it does not exist yet.
-    Growable(Option<u64>),
-    /// The file has this size in bytes and cannot grow.
-    Fixed(u64),
-    /// The file has no size: a character device, or an engine without files.
-    Endless,
-}
-
-impl Extent {
-    /// The present size in bytes; `None` if there is none.
-    pub(crate) fn size_now(self) -> Option<u64> {
-        match self {
-            Extent::Growable(now) => now,
-            Extent::Fixed(size) => Some(size),
-            Extent::Endless => None,
-        }
-    }
-}
-
-/// The part of a file that a job uses. All values are in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Region {
-    pub(crate) offset: Bytes,
-    pub(crate) len: Bytes,
-    /// The size that the file must have before the run, if it is smaller now.
-    pub(crate) needed: Option<Bytes>,
-    /// The length that the job asked for, if the target has only `len` bytes and cannot grow.
-    pub(crate) asked: Option<Bytes>,
 }
 
 /// Why a job has no region in a file.
@@ -260,25 +225,6 @@ impl Wanted {
         let whole = drawn / self.block * self.block;
         if whole >= low { whole } else { drawn }
     }
-}
-
-/// The region, extended to the end of its last block if the file holds it. `skip`: bytes between two blocks.
-pub(crate) fn whole_blocks(region: Region, extent: Extent, block: u64, skip: u64) -> Region {
-    let stride = block.saturating_add(skip).max(1);
-    let last = region.len.0.saturating_sub(1) / stride * stride;
-    let len = last.saturating_add(block).max(region.len.0);
-    let end = region.offset.0.saturating_add(len);
-    match extent.size_now() {
-        Some(size) if end <= size => Region { len: Bytes(len), ..region },
-        _ => region,
-    }
-}
-
-/// Bytes from the end of a region to the end of the file, which strides use too.
-pub(crate) fn beyond(extent: Extent, region: Region) -> Bytes {
-    let now = Bytes(extent.size_now().unwrap_or(0));
-    let size = now.max(region.needed.unwrap_or_default());
-    size.saturating_sub(region.offset.saturating_add(region.len))
 }
 
 /// `percent` per cent of `whole`, rounded down, with a precision of a millionth of a per cent.

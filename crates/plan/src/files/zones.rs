@@ -12,12 +12,13 @@ use fiord_job::option::value::Amount;
 use fiord_sys::nvme::CommandSet;
 use fiord_types::{Bytes, Dir};
 
+use crate::files::region::Region;
+use crate::files::usage::Candidate;
 use crate::machine::facts::{Passthrough, ZoneFacts};
 use crate::machine::survey::Survey;
 use crate::model::{BlockSize, FileKind, Load, Zoned, Zones};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::sizes::Region;
 
 /// The smallest size of a zone in bytes.
 const SECTOR: u64 = 512;
@@ -25,14 +26,13 @@ const SECTOR: u64 = 512;
 /// The zones of a file. `None`: it has no zones, or none that the job can use, and a message says
 /// why.
 pub(crate) fn of_file(
-    job: Reading,
-    path: &Path,
+    candidate: Candidate,
     kind: FileKind,
-    load: (&Load, bool),
+    load: &Load,
     survey: &mut Survey,
     messages: &mut Messages,
 ) -> Option<Zones> {
-    let (load, direct) = load;
+    let Candidate { job, path, usage } = candidate;
     let real = match real(path, kind, survey) {
         Real::Zoned(facts) => Some(facts),
         Real::Plain if job.spec.engine().needs_zones => {
@@ -75,7 +75,7 @@ pub(crate) fn of_file(
     };
     skips(job, zones, messages);
     let commands = job.spec.engine().access.sends_commands();
-    if real.is_some() && writes && !direct && !commands && kind == FileKind::Block {
+    if real.is_some() && writes && !usage.access.direct && !commands && kind == FileKind::Block {
         messages.push(
             job.error(
                 DIRECT,
@@ -292,12 +292,12 @@ fn blocks(job: Reading, load: &Load, zones: Zones, messages: &mut Messages) {
 /// Shrinks a region to whole zones. `None`: it contains no zone, or extends past the end of the
 /// target, and a message says so.
 pub(crate) fn whole(
-    job: Reading,
-    path: &Path,
+    candidate: Candidate,
     region: Region,
     zones: Option<Zones>,
     messages: &mut Messages,
 ) -> Option<Region> {
+    let Candidate { job, path, .. } = candidate;
     let Some(zones) = zones else { return Some(region) };
     let shown = path.display();
     if let Some(asked) = region.asked {

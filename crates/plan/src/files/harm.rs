@@ -8,25 +8,27 @@ use std::path::Path;
 
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::table::FILENAME_FORMAT;
+use fiord_types::Bytes;
 
+use crate::files::paths;
+use crate::files::region::Extent;
+use crate::files::usage::Candidate;
 use crate::machine::facts::FoundKind;
 use crate::machine::survey::Survey;
 use crate::model::FileKind;
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::paths;
-use crate::target::sizes::Extent;
-use crate::target::usage::Usage;
 
 /// Refuses a file that the job must not write, extend, create or remove. Returns whether it did.
 pub(crate) fn refuse(
-    job: Reading,
-    path: &Path,
-    (kind, grows, extent): (FileKind, bool, Extent),
-    usage: Usage,
+    candidate: Candidate,
+    kind: FileKind,
+    extent: Extent,
+    grows: bool,
     survey: &mut Survey,
     messages: &mut Messages,
 ) -> bool {
+    let Candidate { job, path, usage } = candidate;
     let missing = extent.size_now().is_none() && kind.is_file();
     let writes = usage.changes || grows || missing;
     if !kind.has_path() || !(writes || usage.unlinks) {
@@ -80,12 +82,13 @@ fn link_at_generated_name(job: Reading, path: &Path) -> Diagnostic {
 /// Fiord marks the files that it creates under a name that the user typed. Generated names need no
 /// mark: `job.N.M` is fio's name for its own files.
 pub(crate) fn extends(
-    path: &Path,
-    (kind, needed): (FileKind, Option<u64>),
-    usage: Usage,
+    candidate: Candidate,
+    kind: FileKind,
+    needed: Option<Bytes>,
     survey: &mut Survey,
 ) -> u64 {
-    let (FileKind::Regular, Some(needed)) = (kind, needed) else { return 0 };
+    let Candidate { path, usage, .. } = candidate;
+    let (FileKind::Regular, Some(Bytes(needed))) = (kind, needed) else { return 0 };
     if usage.changes || usage.generated || has_generated_name(path) {
         return 0;
     }

@@ -6,8 +6,8 @@ use fiord_types::Dir;
 
 use super::conditions::{access, checks_meaningless_tags, namespaces, prioritizes, protection};
 use super::rules::{Reports, Rule};
+use crate::files::open;
 use crate::model::{EngineAccess, PmemTarget, WriteCommand};
-use crate::target::open;
 
 pub(crate) const ENGINE_RULES: &[Rule] = &[
     Rule {

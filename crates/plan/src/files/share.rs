@@ -1,16 +1,15 @@
 //! The part of each file that one of several hosts uses (`--hosts-data=split`).
 
 use std::num::NonZeroU32;
-use std::path::Path;
 
 use fiord_job::option::table::{FILL_DEVICE, IOENGINE, READ_IOLOG, SIZE};
 use fiord_types::{Bytes, HostIndex};
 
+use crate::files::region::Region;
+use crate::files::usage::Candidate;
 use crate::model::{EngineAccess, EnginePlan, Zones};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::sizes::Region;
-use crate::target::usage::Usage;
 
 /// Which part of its files a host uses: of N hosts, each uses one N-th of each file, in the order of their ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,12 +41,12 @@ impl HostShare {
     /// The part of a region that this host uses. `None`: a message says why there is none.
     pub(crate) fn part(
         self,
-        job: Reading,
-        path: &Path,
+        candidate: Candidate,
         region: Region,
-        (zones, usage): (Option<Zones>, Usage),
+        zones: Option<Zones>,
         messages: &mut Messages,
     ) -> Option<Region> {
+        let Candidate { job, path, usage } = candidate;
         let unit = zones.map_or(Bytes::from(usage.largest), |zones| zones.size);
         let part = self.of(region, unit);
         if part.len < unit {

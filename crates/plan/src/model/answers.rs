@@ -1,11 +1,12 @@
-//! Targets that no file on this machine stands for: servers, and devices that a process drives by itself.
+//! What targets that are not files on this machine answer before a run: servers, and devices that a process drives by
+//! itself.
 
 use std::fmt::Debug;
 use std::path::Path;
 
 use fiord_types::{Bytes, Errno};
 
-use crate::model::EnginePlan;
+use super::EnginePlan;
 
 /// Connects to targets before a run, to learn how large they are. Engines implement it.
 pub trait Endpoints: Debug {

@@ -1,17 +1,16 @@
 //! Checks of combinations of options that make a job impossible or doubtful.
 
 use fiord_job::option::table::{
-    ATOMIC, BS, IO_SUBMIT_MODE, IOENGINE, IoSubmitMode, READ_IOLOG, RW, SIZE, TRIM_PERCENTAGE,
-    UNLINK, UNLINK_EACH_LOOP, VERIFY, VERIFY_PATTERN, Verify,
+    ATOMIC, BS, IOENGINE, RW, SIZE, TRIM_PERCENTAGE, UNLINK, UNLINK_EACH_LOOP,
 };
 use fiord_job::option::value::Amount;
 use fiord_types::{Bytes, Dir};
 
-use crate::model::{EngineAccess, EnginePlan, Load, Mix, OpenPlan, SupportedDirections};
+use crate::files::usage::Usage;
+use crate::model::{EnginePlan, Mix, OpenPlan, SupportedDirections};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::usage::Usage;
-use crate::verify::{trims_requested, trims_writes};
+use crate::options::verification::{trims_requested, trims_writes};
 
 /// Refuses jobs that write, trim, create or remove files if the run is `--readonly`.
 pub(crate) fn read_only_run(job: Reading, usage: Usage, messages: &mut Messages) {
@@ -80,58 +79,6 @@ pub(crate) fn atomic_writes(
         );
     }
 }
-
-/// Refuses what a stream cannot do: random offsets, two directions, trims, verification, replays and
-/// several threads.
-pub(crate) fn streams(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
-    let def = engine.def();
-    if def.access != EngineAccess::Stream {
-        return;
-    }
-    let name = def.name;
-    if load.mix.has(Dir::Trim) {
-        let what = format!("`ioengine={name}` cannot trim: a stream stores nothing");
-        messages.push(job.error(RW, what).help(ONE_DIRECTION));
-    } else if !matches!(load.mix, Mix::Read | Mix::Write) {
-        let what = format!("a job with `ioengine={name}` either sends or receives");
-        let help = "To fix: use one job with `rw=write` and one with `rw=read`; `pingpong` measures \
-                    round trips";
-        messages.push(job.error(RW, what).help(help));
-    } else if load.random {
-        let what = format!("network IO can't be random: `ioengine={name}` has no offsets");
-        messages.push(job.error(RW, what).help(ONE_DIRECTION));
-    }
-    if job.get(VERIFY) != Verify::None || job.is_set(VERIFY_PATTERN) {
-        let what = format!("`ioengine={name}` cannot verify: nothing can be read again");
-        let option = if job.is_set(VERIFY) { VERIFY.def() } else { VERIFY_PATTERN.def() };
-        messages.push(job.error(option, what).help("To fix: leave it out"));
-    }
-    if job.get(READ_IOLOG).is_some() {
-        let what = format!("`ioengine={name}` cannot replay a trace: it has no offsets");
-        messages.push(job.error(READ_IOLOG, what).help("To fix: leave it out"));
-    }
-    if job.get(IO_SUBMIT_MODE) == IoSubmitMode::Offload {
-        let what = format!("`ioengine={name}` cannot share a connection among threads");
-        messages.push(
-            job.error(IO_SUBMIT_MODE, what)
-                .help("To fix: leave it out; `numjobs` makes more connections"),
-        );
-    }
-}
-
-/// Refuses `io_submit_mode=offload` on an engine that keeps data in memory: each thread has an engine of its own, and
-/// so its own memory.
-pub(crate) fn private_memory(job: Reading, engine: &EnginePlan, messages: &mut Messages) {
-    let def = engine.def();
-    if def.access == EngineAccess::Memory && job.get(IO_SUBMIT_MODE) == IoSubmitMode::Offload {
-        let what = format!("`ioengine={}` cannot share its memory among threads", def.name);
-        let help = "To fix: leave it out: the engine waits for no device";
-        messages.push(job.error(IO_SUBMIT_MODE, what).help(help));
-    }
-}
-
-/// The remedy for a job whose order or direction a stream cannot follow.
-const ONE_DIRECTION: &str = "To fix: use `rw=read` to receive or `rw=write` to send";
 
 /// Refuses a `size` smaller than the smallest block, which has `block` bytes.
 pub(crate) fn size_holds_block(job: Reading, block: u32, messages: &mut Messages) {

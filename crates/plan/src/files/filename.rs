@@ -6,10 +6,10 @@ use fiord_job::option::table::{
     DIRECTORY, FILENAME, FILENAME_FORMAT, NRFILES, OPENDIR, UNIQUE_FILENAME,
 };
 
+use crate::files::paths;
 use crate::machine::survey::Survey;
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::paths;
 
 /// Maximum number of files in one job: each needs memory and an entry in the plan.
 const MAX_FILES: u64 = 16 << 20;

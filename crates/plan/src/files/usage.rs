@@ -1,9 +1,14 @@
 //! How a job uses its files.
 
+use std::path::Path;
+
 use fiord_job::option::table::{FILETYPE, FileType, GID, UID};
 
-use crate::machine::facts::FoundKind;
+use crate::files::region::Extent;
+use crate::machine::facts::{Found, FoundKind};
+use crate::machine::survey::Survey;
 use crate::model::{EngineDef, FileKind, Layout, Mix, OpenPlan};
+use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The properties of a job that matter for naming, checking and sizing its files.
@@ -18,6 +23,8 @@ pub(crate) struct Usage {
     pub(crate) trims_files: bool,
     /// What the engine can do.
     pub(crate) engine: &'static EngineDef,
+    /// What the engine does with a path.
+    pub(crate) target: TargetRule,
     /// The largest block size in bytes.
     pub(crate) largest: u32,
     /// `filetype`: the kind of all files. `None`: not set.
@@ -37,6 +44,31 @@ impl Usage {
     pub(crate) fn trims_need_device(&self) -> bool {
         self.trims && !self.trims_files
     }
+}
+
+/// A path that a job uses as a target, and how the job uses it.
+#[derive(Clone, Copy)]
+pub(crate) struct Candidate<'a> {
+    pub(crate) job: Reading<'a>,
+    pub(crate) path: &'a Path,
+    pub(crate) usage: Usage,
+}
+
+/// Determines the kind and the extent of a target that the engine does not open. `None`: the job cannot use the target, and a
+/// message says why.
+type Unopened = fn(Candidate, &mut Survey, &mut Messages) -> Option<(FileKind, Extent)>;
+
+/// Determines the kind and the extent of a file or device that exists and that the job may use. `None`: the engine cannot use
+/// it, and a message says why.
+type Opened = fn(Candidate, Found, &mut Survey, &mut Messages) -> Option<(FileKind, Extent)>;
+
+/// How the kind and the extent of a target are determined.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum TargetRule {
+    /// The engine opens no path.
+    Unopened(Unopened),
+    /// The engine opens the path.
+    Opened(Opened),
 }
 
 /// How a job accesses its files.

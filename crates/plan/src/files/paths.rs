@@ -11,30 +11,27 @@ use fiord_job::option::table::{
 };
 use fiord_types::Dir;
 
-use crate::engine::{flash, nvme, pmem, scsi};
+use crate::files::region::Extent;
+use crate::files::usage::{Candidate, TargetRule};
 use crate::load::zones;
-use crate::machine::facts::{Found, FoundKind};
+use crate::machine::facts::{Found, FoundKind, Passthrough};
 use crate::machine::survey::{LookupError, Survey};
-use crate::model::{EngineAccess, FileKind, Layout, Mix};
+use crate::model::{FileKind, Layout, Mix};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::target::names;
-use crate::target::sizes::Extent;
-use crate::target::usage::Usage;
 
 /// The kind of the file at a path, and its size. `None`: the job cannot use it, and a message says
 /// why.
 pub(crate) fn kind_of(
-    job: Reading,
-    path: &Path,
-    usage: Usage,
+    candidate: Candidate,
     survey: &mut Survey,
     messages: &mut Messages,
 ) -> Option<(FileKind, Extent)> {
-    let engine = usage.engine.access;
-    if let Some(answer) = without_opening(job, path, usage, survey, messages) {
-        return answer;
-    }
+    let Candidate { job, path, usage } = candidate;
+    let opened = match usage.target {
+        TargetRule::Unopened(rule) => return rule(candidate, survey, messages),
+        TargetRule::Opened(rule) => rule,
+    };
     if path == Path::new("-") {
         pipe(job, path, messages);
         return None;
@@ -42,53 +39,30 @@ pub(crate) fn kind_of(
     let found = match survey.look(path) {
         Ok(found) => found,
         Err(e) if e.kind == ErrorKind::NotFound => {
-            return missing(job, path, &e, usage, survey, messages);
+            return missing(candidate, &e, survey, messages);
         }
         Err(e) => {
             messages.push(cannot_look(job, path, &e));
             return None;
         }
     };
-    may_use(job, path, found, usage, survey, messages)?;
-    if engine == EngineAccess::Flash {
-        let bytes = flash::device(job, path, found, usage, survey, messages)?;
-        return Some((FileKind::Char, Extent::Fixed(bytes)));
-    }
-    if engine == EngineAccess::ScsiCommands {
-        let Usage { mix, access, largest, .. } = usage;
-        let transfers = scsi::Transfers { mix, smallest: access.block, largest };
-        let (kind, bytes) = scsi::device(job, path, found, transfers, survey, messages)?;
-        return Some((kind, Extent::Fixed(bytes)));
-    }
-    if let EngineAccess::PersistentMemory(target) = engine {
-        pmem::suits(job, path, found, target, survey, messages)?;
-    }
-    let commands = engine == EngineAccess::NvmeCommands;
-    nvme::suits(job, path, found, commands, survey, messages)?;
-    if commands {
-        let device = nvme::device(job, path, survey, messages)?;
-        return Some((FileKind::Char, Extent::Fixed(nvme::bytes(job, &device))));
-    }
-    kind_of_found(job, path, found, survey, messages).map(|(kind, extent)| match extent {
-        Extent::Growable(Some(now)) if usage.engine.names_target() => (kind, Extent::Fixed(now)),
-        _ => (kind, extent),
-    })
+    may_use(candidate, found, survey, messages)?;
+    opened(candidate, found, survey, messages)
 }
 
 /// The kind and size that a missing file will have. `None`: a message says why the job cannot create it.
 fn missing(
-    job: Reading,
-    path: &Path,
+    candidate: Candidate,
     error: &LookupError,
-    usage: Usage,
     survey: &mut Survey,
     messages: &mut Messages,
 ) -> Option<(FileKind, Extent)> {
+    let Candidate { job, path, usage } = candidate;
     let for_devices = is_for_devices(path, survey);
     let planned = survey.planned(path);
     // A file that an earlier job makes is a regular file.
     if planned.is_some() && usage.trims_need_device() && !zones::wanted(job) {
-        messages.push(no_trims(job, path, usage));
+        messages.push(no_trims(candidate));
         return None;
     }
     if usage.engine.names_target() && !for_devices {
@@ -109,47 +83,10 @@ fn missing(
             messages.push(no_device(job, path));
             return None;
         }
-        may_create(job, path, usage, messages)?;
+        may_create(candidate, messages)?;
         readable_when_made(job, path, usage.mix, &usage.layout, messages);
     }
     Some((FileKind::Regular, Extent::Growable(planned)))
-}
-
-/// Refuses blocks that a target without a path cannot transfer. `block`: the smallest, in bytes. Returns whether it did.
-fn refuse_blocks(
-    job: Reading,
-    path: &Path,
-    block: u32,
-    survey: &Survey,
-    messages: &mut Messages,
-) -> bool {
-    let Some(unit) = survey.endpoint(path).map(|facts| facts.block.0).filter(|unit| *unit > 0)
-    else {
-        return false;
-    };
-    let fits = u64::from(block).is_multiple_of(unit);
-    if !fits {
-        let what = format!(
-            "`{}` needs multiples of its block size of {unit} bytes; the job uses {block}",
-            path.display()
-        );
-        let help = format!("To fix: write `bs={}`", u64::from(block).next_multiple_of(unit));
-        messages.push(job.error(BS, what).help(help));
-    }
-    !fits
-}
-
-/// Whether a job writes to its targets or trims them.
-fn changes(usage: Usage) -> bool {
-    usage.changes || usage.trims
-}
-
-/// The error for a target that its server does not permit to change.
-fn read_only(job: Reading, path: &Path) -> Diagnostic {
-    let what =
-        format!("the server permits no writes and no trims: `{}` is read-only", path.display());
-    job.error(naming(job), what)
-        .help("To fix: use `rw=read` or `rw=randread`, or let the server permit writes")
 }
 
 /// The option that names the file of a job.
@@ -169,61 +106,24 @@ fn no_target(job: Reading, path: &Path) -> Diagnostic {
         .help(format!("To fix: check the path, or create the file: truncate -s 1G {shown}"))
 }
 
-/// The kind and the size of what an engine works on that opens no path. `None`: the engine opens one.
-fn without_opening(
-    job: Reading,
-    path: &Path,
-    usage: Usage,
+/// The kind and the extent of an existing file or device that is read and written, for all engines without a rule of their
+/// own.
+pub(crate) fn plain(
+    candidate: Candidate,
+    found: Found,
     survey: &mut Survey,
     messages: &mut Messages,
-) -> Option<Option<(FileKind, Extent)>> {
-    Some(match usage.engine.access {
-        EngineAccess::Nothing | EngineAccess::Memory => Some((FileKind::Virtual, Extent::Endless)),
-        EngineAccess::Endpoint | EngineAccess::Stream => {
-            if refuse_blocks(job, path, usage.access.block, survey, messages) {
-                return Some(None);
-            }
-            let extent = match survey.endpoint(path) {
-                Some(facts) if facts.read_only && changes(usage) => {
-                    messages.push(read_only(job, path));
-                    return Some(None);
-                }
-                Some(facts) if facts.growable => {
-                    let size = survey.planned(path).unwrap_or(0).max(facts.size.0);
-                    Extent::Growable(Some(size))
-                }
-                Some(facts) => Extent::Fixed(facts.size.0),
-                None => Extent::Endless,
-            };
-            Some((FileKind::Endpoint, extent))
-        }
-        EngineAccess::Names(call) => {
-            let extent = names::extent(job, path, call, usage, survey, messages);
-            extent.map(|extent| (FileKind::Name, extent))
-        }
-        EngineAccess::Calls
-        | EngineAccess::Extents
-        | EngineAccess::Flash
-        | EngineAccess::Library
-        | EngineAccess::Mapping
-        | EngineAccess::PersistentMemory(_)
-        | EngineAccess::NvmeCommands
-        | EngineAccess::ScsiCommands => return None,
-    })
-}
-
-/// The kind of an existing file that is accessed with calls, and its size.
-fn kind_of_found(
-    job: Reading,
-    path: &Path,
-    found: Found,
-    survey: &Survey,
-    messages: &mut Messages,
 ) -> Option<(FileKind, Extent)> {
+    let Candidate { job, path, usage } = candidate;
+    reads_and_writes(candidate, found, survey, messages)?;
     match found.kind {
         FoundKind::Regular => {
             let now = found.size.max(survey.planned(path).unwrap_or(0));
-            Some((FileKind::Regular, Extent::Growable(Some(now))))
+            let extent = match usage.engine.names_target() {
+                true => Extent::Fixed(now),
+                false => Extent::Growable(Some(now)),
+            };
+            Some((FileKind::Regular, extent))
         }
         FoundKind::Block => Some((FileKind::Block, Extent::Fixed(found.size))),
         FoundKind::Char if found.size > 0 => Some((FileKind::Char, Extent::Fixed(found.size))),
@@ -234,6 +134,43 @@ fn kind_of_found(
         }
         FoundKind::Directory => None,
     }
+}
+
+/// Refuses a device that takes only commands. `None`: it does, and a message says so.
+fn reads_and_writes(
+    candidate: Candidate,
+    found: Found,
+    survey: &Survey,
+    messages: &mut Messages,
+) -> Option<()> {
+    let Candidate { job, path, .. } = candidate;
+    let shown = path.display();
+    let takes = match found.kind {
+        FoundKind::Char => survey.facts.passthrough(path),
+        _ => None,
+    };
+    let (what, help) = match takes {
+        None => return Some(()),
+        Some(Passthrough::Scsi) => (
+            format!("`{shown}` is a SCSI generic device: it takes commands, not reads and writes"),
+            "To fix: use `ioengine=sg`, or name the disk's block device".to_owned(),
+        ),
+        Some(Passthrough::Nvme) => {
+            let block = survey.facts.block_sibling(path);
+            let other = block.map_or(String::new(), |block| {
+                format!(", or the block device: `filename={}`", block.display())
+            });
+            (
+                format!(
+                    "`{shown}` is the generic character device of an NVMe namespace: it takes \
+                     commands, not reads and writes"
+                ),
+                format!("To fix: use `ioengine=io_uring_cmd`{other}"),
+            )
+        }
+    };
+    messages.push(job.error(FILENAME, what).help(help));
+    None
 }
 
 fn is_regular(kind: FoundKind) -> bool {
@@ -255,12 +192,8 @@ pub(crate) fn directory(job: Reading, path: &Path, survey: &mut Survey, messages
 
 /// Checks that the job may create a missing file: not with `--readonly`, trims or
 /// `allow_file_create=0`. `None`: a message says why not.
-pub(super) fn may_create(
-    job: Reading,
-    path: &Path,
-    usage: Usage,
-    messages: &mut Messages,
-) -> Option<()> {
+pub(super) fn may_create(candidate: Candidate, messages: &mut Messages) -> Option<()> {
+    let Candidate { job, path, usage } = candidate;
     if usage.readonly {
         let option = naming(job);
         let what =
@@ -271,7 +204,7 @@ pub(super) fn may_create(
         return None;
     }
     if usage.trims_need_device() && !zones::wanted(job) {
-        messages.push(no_trims(job, path, usage));
+        messages.push(no_trims(candidate));
         return None;
     }
     if !job.get(ALLOW_FILE_CREATE) {
@@ -350,13 +283,12 @@ fn pipe(job: Reading, path: &Path, messages: &mut Messages) {
 /// Checks that the job may use an existing file: its kind, permissions, mounts and block size.
 /// `None`: a message says why not.
 fn may_use(
-    job: Reading,
-    path: &Path,
+    candidate: Candidate,
     found: Found,
-    usage: Usage,
     survey: &Survey,
     messages: &mut Messages,
 ) -> Option<()> {
+    let Candidate { job, path, usage } = candidate;
     let shown = path.display();
     if found.kind == FoundKind::Directory {
         messages.push(job.error(FILENAME, format!("`{shown}` is a directory")).help(format!(
@@ -371,26 +303,27 @@ fn may_use(
         ));
         return None;
     }
-    permissions(job, path, found, usage, messages)?;
+    permissions(candidate, found, messages)?;
     match found.kind {
         FoundKind::Block => {
-            not_in_use(job, path, usage, survey, messages)?;
-            block_device(job, path, usage, survey, messages)
+            not_in_use(candidate, survey, messages)?;
+            block_device(candidate, survey, messages)
         }
         // NVMe and SCSI generic devices, raw flash.
-        FoundKind::Char => not_in_use(job, path, usage, survey, messages),
+        FoundKind::Char => not_in_use(candidate, survey, messages),
         FoundKind::Regular if usage.trims_need_device() && !zones::wanted(job) => {
-            messages.push(no_trims(job, path, usage));
+            messages.push(no_trims(candidate));
             None
         }
         // A file is in use if it backs a loop device in use.
-        FoundKind::Regular => not_in_use(job, path, usage, survey, messages),
+        FoundKind::Regular => not_in_use(candidate, survey, messages),
         _ => Some(()),
     }
 }
 
 /// The error for trims of a regular file.
-fn no_trims(job: Reading, path: &Path, usage: Usage) -> Diagnostic {
+fn no_trims(candidate: Candidate) -> Diagnostic {
+    let Candidate { job, path, usage } = candidate;
     let shown = path.display();
     let what = format!("`{shown}` is a regular file, and only block devices can be trimmed");
     if !usage.mix.has(Dir::Trim) {
@@ -400,13 +333,8 @@ fn no_trims(job: Reading, path: &Path, usage: Usage) -> Diagnostic {
     job.error(RW, what).help("To fix: name a block device, or use `rw=write`")
 }
 
-fn permissions(
-    job: Reading,
-    path: &Path,
-    found: Found,
-    usage: Usage,
-    messages: &mut Messages,
-) -> Option<()> {
+fn permissions(candidate: Candidate, found: Found, messages: &mut Messages) -> Option<()> {
+    let Candidate { job, path, usage } = candidate;
     let denied = match (usage.mix.has(Dir::Read), usage.changes) {
         _ if usage.access.other_user => return Some(()),
         (true, _) if !found.readable => "read",
@@ -421,13 +349,8 @@ fn permissions(
 }
 
 /// Refuses to write to a device that is mounted, held or otherwise in use, or whose use is unknown.
-fn not_in_use(
-    job: Reading,
-    path: &Path,
-    usage: Usage,
-    survey: &Survey,
-    messages: &mut Messages,
-) -> Option<()> {
+fn not_in_use(candidate: Candidate, survey: &Survey, messages: &mut Messages) -> Option<()> {
+    let Candidate { job, path, usage } = candidate;
     let shown = path.display();
     if !usage.changes || usage.access.mounted_write {
         return Some(());
@@ -449,13 +372,8 @@ fn not_in_use(
     None
 }
 
-fn block_device(
-    job: Reading,
-    path: &Path,
-    usage: Usage,
-    survey: &Survey,
-    messages: &mut Messages,
-) -> Option<()> {
+fn block_device(candidate: Candidate, survey: &Survey, messages: &mut Messages) -> Option<()> {
+    let Candidate { job, path, usage } = candidate;
     let shown = path.display();
     if usage.access.direct
         && let Some(logical) = survey.facts.logical_block(path).filter(|l| *l > 0)

@@ -3,30 +3,32 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | which files does a job use? | `files` |
+//! | which files does a job use, and which part of each? | `list` |
 //! | what is the name of a file? | `filename` |
 //! | may a job use the file at a path? | `paths`, `harm` |
 //! | which names does a job use that opens no files? | `names` |
-//! | where does the size of a file come from? | `sizes` |
+//! | where does the size of a file come from? | `sizes`; `region` for the types |
 //! | which tree of directories does a job work on? | `tree` |
-//! | how does a job use its files? | `usage` |
+//! | how does a job use its files? | `usage`; `instance` for one of its instances |
 //! | how are files opened and created? | `open` |
 //! | which files may several jobs lay out at the same time? | `layouts` |
-//! | which zones of a file does a job use? | `file_zones` |
+//! | which zones of a file does a job use? | `zones` |
 //! | which part of a file does one of several hosts use? | `share` |
 
-pub(crate) mod file_zones;
 pub(crate) mod filename;
-pub(crate) mod files;
 pub(crate) mod harm;
+pub(crate) mod instance;
 pub(crate) mod layouts;
+pub(crate) mod list;
 pub(crate) mod names;
 pub(crate) mod open;
 pub(crate) mod paths;
+pub(crate) mod region;
 pub(crate) mod share;
 pub(crate) mod sizes;
 pub(crate) mod tree;
 pub(crate) mod usage;
+pub(crate) mod zones;
 
 use fiord_job::option::handle::{WithSuffix, WordEnum};
 use fiord_job::option::table::{
