@@ -272,7 +272,7 @@ impl<'a> Conductor<'a> {
         self.watch(now);
         self.watch_space(now);
         if let Some(log) = &mut self.bandwidth_log {
-            log.sample(&self.run.jobs, now);
+            log.sample(self.run.totals(), now);
         }
         self.progress(now);
         self.snapshot(now);
