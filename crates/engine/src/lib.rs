@@ -112,10 +112,10 @@ mod transport;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use fiord_sys::net::ConnectionFacts;
+use fiord_stat::engine::EngineReport;
 use fiord_sys::nvme::Status;
 use fiord_sys::scsi::Sense;
-use fiord_types::{Bytes, Errno, FileIndex, FlashCounts, RequestCounts};
+use fiord_types::{Bytes, Errno, FileIndex};
 
 pub use activity::{Cpuio, CycleEngine, Exec};
 pub use buffers::Buffers;
@@ -142,7 +142,7 @@ pub use offload::Offload;
 pub use posixaio::PosixAio;
 pub use rdma::Rdma;
 pub use sg::Sg;
-pub use sim::{FaultLog, Sim};
+pub use sim::Sim;
 pub use slot::{Completions, FreeSlot, HeldSlot};
 pub use sync::{
     DevDax, E4defrag, Falloc, Ftruncate, Libpmem, Libzbc, Mmap, PageFault, Psync, Pvsync, Pvsync2,
@@ -511,17 +511,9 @@ pub trait Engine {
     fn connect(&mut self) -> Result<(), EngineError> {
         Ok(())
     }
-    /// What the kernel knew about each connection when it was closed.
-    fn connections(&self) -> &[ConnectionFacts] {
-        &[]
-    }
-    /// What the job did to raw flash so far; `None` for engines that use none.
-    fn flash(&self) -> Option<FlashCounts> {
-        None
-    }
-    /// What the engine counted about requests to servers so far; `None` for engines that send none.
-    fn requests(&self) -> Option<&RequestCounts> {
-        None
+    /// What the engine counted beside the I/Os. Called after [`close`](Self::close). `path` returns the path of a file.
+    fn report(&self, _path: &dyn Fn(FileIndex) -> String) -> EngineReport {
+        EngineReport::default()
     }
     /// Removes a file. The caller makes sure that no op on it is in flight.
     ///
@@ -549,11 +541,6 @@ pub trait Engine {
     /// `None` if the kernel or the device reported the failure. The worker asks after an op of this
     /// slot failed and before it queues the next one on the slot.
     fn explain(&mut self, _slot: &FreeSlot) -> Option<String> {
-        None
-    }
-    /// The faults that a simulated device injected so far (`sim_faults`); `None` for other engines, and without
-    /// faults.
-    fn injected_faults(&self) -> Option<&FaultLog> {
         None
     }
     /// Sets the ranges of the next op on this slot, a trim of several ranges (`num_range`). The

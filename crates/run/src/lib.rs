@@ -57,7 +57,6 @@ pub mod idleness;
 mod job;
 mod logs;
 mod monitor;
-mod network;
 mod results;
 #[cfg(test)]
 mod scratch;

@@ -2,15 +2,19 @@
 
 use std::cmp::Reverse;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use crate::claim::Claim;
 
 /// Severity of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Hash, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Hash, Ord, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Useful to know; the result is valid.
+    #[default]
     Note,
     /// The result may measure something else than intended.
     Suspect,
@@ -43,14 +47,15 @@ pub struct Unchecked {
 }
 
 /// One finding. Serialized, it is the object that the JSON of a report has under `findings`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Finding {
     /// Stable id in kebab case: `depth-ignored`.
     pub id: String,
     /// How severe it is.
     pub severity: Severity,
     /// The job concerned; `None` for the whole run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
     /// What is wrong, in one sentence.
     pub what: String,
@@ -60,15 +65,19 @@ pub struct Finding {
     /// names no remedy. JSON has it under the key `mend`; text has [`Finding::to_fix`].
     #[serde(rename = "mend")]
     pub remedy: String,
-    /// The documented name of the option concerned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub option: Option<String>,
     /// Where the option is set; else where the job begins.
     #[serde(flatten)]
     pub location: Option<Location>,
-    /// What the finding states, as data.
-    #[serde(default, skip_serializing_if = "Claim::is_empty")]
+    /// The documented name of the option concerned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub option: Option<String>,
+    /// What the finding states, as data. Empty if it was read and this version does not understand it.
+    #[serde(deserialize_with = "understood", skip_serializing_if = "Claim::is_empty")]
     pub claim: Claim,
+}
+
+fn understood<'de, D: Deserializer<'de>>(from: D) -> Result<Claim, D::Error> {
+    Ok(crate::json::from_value(Value::deserialize(from)?).unwrap_or_default())
 }
 
 impl Finding {

@@ -2,14 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use fiord_types::{Bytes, Errno, FlashCounts, Nanos, PerDir, RequestCounts, RequestSummary};
+use fiord_types::{Bytes, Errno, Nanos, PerDir};
 
 use crate::block_errors::BlockErrors;
 use crate::buckets::LatencyBuckets;
 use crate::delays::ThreadDelays;
-use crate::faults::FaultReport;
+use crate::engine::EngineReport;
 use crate::groups::per_second;
-use crate::network::NetworkReport;
 use crate::priority::{self, PriorityRecorder};
 use crate::recorder::{DirRecorder, Recorder};
 use crate::replay::{ReplayResults, ReplaySummary};
@@ -117,18 +116,9 @@ pub struct JobData {
     /// How it followed the trace that it replayed; `None` without `read_iolog`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replay: Option<Box<ReplayResults>>,
-    /// Faults that its simulated device injected (`sim_faults`); `None` if it has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub faults: Option<FaultReport>,
-    /// Connections of the job; `None` if it uses no network.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub network: Option<NetworkReport>,
-    /// What it did to raw flash; `None` if it uses none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub flash: Option<FlashCounts>,
-    /// Requests of the job to servers; `None` if it sends none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub requests: Option<Box<RequestCounts>>,
+    /// What its engine counted.
+    #[serde(skip_serializing_if = "EngineReport::is_empty")]
+    pub engine: EngineReport,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -185,7 +175,7 @@ impl JobData {
         self.user = self.user.saturating_add(other.user);
         self.system = self.system.saturating_add(other.system);
         self.delays.merge(&other.delays);
-        self.merge_engines(other);
+        self.engine.merge(&other.engine);
         self.latency_depth = other.latency_depth;
         if let Some(theirs) = &other.block_errors {
             self.block_errors.get_or_insert_default().merge(theirs);
@@ -318,10 +308,7 @@ impl JobData {
             block_errors: self.block_errors.clone(),
             verify: self.verify.as_ref().map(VerifyResults::finished),
             replay: self.replay.as_deref().map(ReplaySummary::of),
-            faults: self.faults.clone(),
-            network: self.network.clone(),
-            flash: self.flash,
-            requests: self.requests.as_deref().map(RequestSummary::of),
+            engine: self.engine.summarise(),
             samples: self.samples.clone(),
         }
     }

@@ -11,13 +11,11 @@
 //! | which job, file, zone or host? | `index` |
 //! | by which name was this program called, and how do its messages begin? | [`program`] |
 //! | which number divides two numbers? | `divisor` |
-//! | what did a job do to raw flash? | `flash` |
 //! | when do results count as steady? | `steady` |
 //! | which ends of connections belong to one run? | `run_number` |
 //! | which texts must not be shown? | `secret` |
 //! | which characters does a terminal obey? | `plain` |
 //! | how are values sorted in small code? | [`sort`] |
-//! | how many requests did a job send, and how soon did answers begin? | `requests` |
 //!
 //! ```
 //! use fiord_types::{Dir, PerDir};
@@ -35,13 +33,11 @@ mod bytes;
 mod direction;
 mod divisor;
 mod errno;
-mod flash;
 mod index;
 mod nanos;
 mod plain;
 pub mod program;
 mod quantity;
-mod requests;
 mod run_number;
 mod secret;
 pub mod sort;
@@ -51,11 +47,9 @@ pub use bytes::Bytes;
 pub use direction::{Dir, PerDir};
 pub use divisor::common_divisor;
 pub use errno::Errno;
-pub use flash::{FlashCount, FlashCounts};
 pub use index::{FileIndex, HostIndex, JobIndex, ZoneIndex};
 pub use nanos::Nanos;
 pub use plain::{is_obeyed, plain};
-pub use requests::{AnswerCount, AnswerTimes, RequestCount, RequestCounts, RequestSummary};
 pub use run_number::RunNumber;
 pub use secret::Secret;
 pub use steady::{SteadyLimit, SteadyMeasure, SteadyRule};

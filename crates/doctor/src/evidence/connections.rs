@@ -1,7 +1,7 @@
 //! What the connections of a job say together.
 
 use fiord_plan::Protocol;
-use fiord_stat::network::{ConnectionReport, NetworkReport, TcpReport};
+use fiord_stat::engine::{ConnectionReport, NetworkReport, TcpReport};
 use fiord_types::{Bytes, Nanos};
 
 use crate::check::Entry;
@@ -16,7 +16,7 @@ pub(crate) struct Outgoing<'a> {
 
 /// Returns the connections of a printed job, if it has any.
 pub(crate) fn network<'a>(entry: &Entry<'a>) -> Option<&'a NetworkReport> {
-    entry.report.network.as_ref().filter(|network| !network.list.is_empty())
+    entry.report.engine.network.as_ref().filter(|network| !network.list.is_empty())
 }
 
 /// Whether a job uses a protocol that networks carry, and not one between programs or virtual machines.
@@ -76,8 +76,8 @@ pub(crate) fn full_window(connections: &Outgoing<'_>) -> Option<Bytes> {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use fiord_stat::engine::InterfaceReport;
     use fiord_stat::finding::Finding;
-    use fiord_stat::network::InterfaceReport;
 
     use super::*;
     use crate::check::Check;
@@ -126,7 +126,7 @@ pub(crate) mod tests {
                 ..ConnectionReport::default()
             };
             job.runtime = Nanos::from_secs(10);
-            job.network = Some(NetworkReport::of([one]));
+            job.engine.network = Some(NetworkReport::of([one]));
         })
     }
 }

@@ -1,6 +1,6 @@
 //! The requests of jobs to servers of objects.
 
-use fiord_types::{RequestCount, RequestSummary};
+use fiord_stat::engine::{RequestCount, RequestSummary};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::SaidNumbers;
@@ -12,7 +12,7 @@ pub(crate) fn each_with_requests(
     finding: fn(&Entry<'_>, &RequestSummary) -> Option<FindingBuilder>,
 ) {
     for entry in known.entries() {
-        let requests = entry.report.requests.as_ref();
+        let requests = entry.report.engine.requests.as_ref();
         findings.report_if(requests.and_then(|requests| finding(&entry, requests)));
     }
 }

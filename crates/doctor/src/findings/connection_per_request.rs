@@ -2,8 +2,8 @@
 
 use fiord_job::option::table::object::HTTP_HOST;
 use fiord_plan::HttpTls;
+use fiord_stat::engine::{RequestCount, RequestSummary};
 use fiord_stat::finding::Severity;
-use fiord_types::{RequestCount, RequestSummary};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::SaidNumbers;
@@ -77,7 +77,7 @@ mod tests {
                 let mut requests = RequestSummary::default();
                 requests.set(RequestCount::Sent, sent);
                 requests.set(RequestCount::Reconnects, made);
-                job.requests = Some(requests);
+                job.engine.requests = Some(requests);
             })
         };
         let reported = found("--https=insecure", 100, 99);

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 
 use fiord_job::option::table::net::HOSTNAME;
+use fiord_stat::engine::ConnectionReport;
 use fiord_stat::finding::Severity;
-use fiord_stat::network::ConnectionReport;
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::SaidNumbers;
@@ -68,7 +68,7 @@ fn finding(entry: &Entry<'_>) -> Option<FindingBuilder> {
 
 #[cfg(test)]
 mod tests {
-    use fiord_stat::network::NetworkReport;
+    use fiord_stat::engine::NetworkReport;
 
     use super::*;
     use crate::tests::fixture;
@@ -84,7 +84,7 @@ mod tests {
                 loopback: *loopback,
                 ..ConnectionReport::default()
             };
-            job.network = Some(NetworkReport::of(ends.iter().map(one)));
+            job.engine.network = Some(NetworkReport::of(ends.iter().map(one)));
         });
         found.into_iter().map(|finding| (finding.what, finding.severity)).collect()
     }

@@ -1,7 +1,7 @@
 //! `offloads-off`: TCP without the work in large pieces that network interfaces do.
 
+use fiord_stat::engine::{ConnectionReport, InterfaceReport};
 use fiord_stat::finding::Severity;
-use fiord_stat::network::{ConnectionReport, InterfaceReport};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::connections::network;

@@ -1,8 +1,8 @@
 //! `server-throttling`: a server that asks the client to slow down.
 
 use fiord_job::option::table::IODEPTH;
+use fiord_stat::engine::{RequestCount, RequestSummary};
 use fiord_stat::finding::Severity;
-use fiord_types::{RequestCount, RequestSummary};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::SaidNumbers;
@@ -53,7 +53,7 @@ mod tests {
                 let mut requests = RequestSummary::default();
                 requests.set(RequestCount::Sent, 100);
                 requests.set(RequestCount::Throttled, refused);
-                job.requests = Some(requests);
+                job.engine.requests = Some(requests);
             })
         };
         assert!(found(7)[0].evidence.starts_with("7 of 100 requests"));

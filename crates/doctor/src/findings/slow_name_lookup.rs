@@ -1,8 +1,9 @@
 //! `slow-name-lookup`: a name server that is slow or does not answer.
 
 use fiord_job::option::table::object::HTTP_HOST;
+use fiord_stat::engine::RequestSummary;
 use fiord_stat::finding::Severity;
-use fiord_types::{Nanos, RequestSummary};
+use fiord_types::Nanos;
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::SaidNumbers;
@@ -52,7 +53,7 @@ fn finding(entry: &Entry<'_>, requests: &RequestSummary) -> Option<FindingBuilde
 
 #[cfg(test)]
 mod tests {
-    use fiord_types::RequestCounts;
+    use fiord_stat::engine::RequestCounts;
 
     use super::*;
     use crate::tests::fixture;
@@ -64,7 +65,7 @@ mod tests {
             fixture::after(&CHECK, job, &|job| {
                 let mut counts = RequestCounts::default();
                 counts.looked_up(Nanos(millis * 1_000_000));
-                job.requests = Some(RequestSummary::of(&counts));
+                job.engine.requests = Some(RequestSummary::of(&counts));
             })
         };
         assert!(found(5004)[0].evidence.starts_with("it took 5.0 s before the run"));

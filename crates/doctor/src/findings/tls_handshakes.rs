@@ -1,8 +1,8 @@
 //! `tls-handshakes`: TLS handshakes in the latencies of a job.
 
 use fiord_job::option::table::object::HTTPS;
+use fiord_stat::engine::{RequestCount, RequestSummary};
 use fiord_stat::finding::Severity;
-use fiord_types::{RequestCount, RequestSummary};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::SaidNumbers;
@@ -75,7 +75,7 @@ mod tests {
                 requests.set(RequestCount::Reconnects, made);
                 requests.set(RequestCount::Handshakes, handshakes);
                 requests.set(RequestCount::HandshakeNanos, handshakes * 25_000_000);
-                job.requests = Some(requests);
+                job.engine.requests = Some(requests);
             })
         };
         let evidence =

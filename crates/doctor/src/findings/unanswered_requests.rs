@@ -1,8 +1,9 @@
 //! `unanswered-requests`: requests that a server did not answer.
 
 use fiord_job::option::table::remote::ENDPOINT_TIMEOUT;
+use fiord_stat::engine::{RequestCount, RequestSummary};
 use fiord_stat::finding::Severity;
-use fiord_types::{Nanos, RequestCount, RequestSummary};
+use fiord_types::Nanos;
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::SaidNumbers;
@@ -62,7 +63,7 @@ mod tests {
                 let mut requests = RequestSummary::default();
                 requests.set(RequestCount::Sent, 3008);
                 requests.set(RequestCount::Unanswered, unanswered);
-                job.requests = Some(requests);
+                job.engine.requests = Some(requests);
             })
         };
         assert!(found(8)[0].evidence.starts_with("8 of 3.0k requests"), "{:?}", found(8));

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use fiord_types::{FlashCount, FlashCounts};
+use fiord_stat::engine::{FlashCount, FlashCounts};
 
 /// The erase blocks of a job's region.
 #[derive(Debug)]

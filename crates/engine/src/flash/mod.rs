@@ -11,8 +11,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use fiord_plan::EnginePlan;
+use fiord_stat::engine::{EngineReport, FlashCount, FlashCounts};
 use fiord_sys::flash::{self, EccCounts};
-use fiord_types::{Errno, FileIndex, FlashCount, FlashCounts};
+use fiord_types::{Errno, FileIndex};
 
 use crate::error::raw_result;
 use crate::sync::psync::PsyncCalls;
@@ -172,10 +173,10 @@ impl Transfer for FlashCalls {
         Ok(())
     }
 
-    fn flash(&self) -> Option<FlashCounts> {
+    fn report(&self) -> EngineReport {
         let mut all = self.counts;
         self.flashes.iter().flatten().for_each(|flash| all.merge(&flash.counts()));
-        Some(all)
+        EngineReport { flash: Some(all), ..EngineReport::default() }
     }
 
     fn explain(&mut self) -> Option<String> {

@@ -32,8 +32,9 @@ mod verbose;
 use std::time::Duration;
 
 use fiord_plan::{HttpPlan, RetryLimit};
+use fiord_stat::engine::{EngineReport, RequestCount, RequestCounts};
 use fiord_sys::poll::{self, PollEntry};
-use fiord_types::{Errno, FileIndex, Nanos, RequestCount, RequestCounts};
+use fiord_types::{Errno, FileIndex, Nanos};
 
 use self::failure::RequestFailure;
 use self::lane::{LaneContext, LaneData, RequestLane};
@@ -462,8 +463,8 @@ impl Engine for Http {
         self.connect_all()
     }
 
-    fn requests(&self) -> Option<&RequestCounts> {
-        Some(&self.counts)
+    fn report(&self, _path: &dyn Fn(FileIndex) -> String) -> EngineReport {
+        EngineReport { requests: Some(Box::new(self.counts.clone())), ..EngineReport::default() }
     }
 
     fn detach(&mut self, _file: FileIndex) -> Result<(), EngineError> {

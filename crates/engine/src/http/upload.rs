@@ -5,7 +5,8 @@
 
 use fiord_formats::http::{PartList, UploadEnd, encode_text, upload_id};
 use fiord_plan::RetryLimit;
-use fiord_types::{Errno, Nanos, RequestCount};
+use fiord_stat::engine::RequestCount;
+use fiord_types::{Errno, Nanos};
 
 use super::Http;
 use super::failure::RequestFailure;

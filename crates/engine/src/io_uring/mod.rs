@@ -12,6 +12,7 @@ pub(crate) mod ring;
 mod setup;
 
 use fiord_plan::IoUringPlan;
+use fiord_stat::engine::EngineReport;
 use fiord_types::{Errno, FileIndex};
 
 use crate::buffers::{Buffers, slots_of_buffers};
@@ -27,7 +28,7 @@ use registered::RingFiles;
 use ring::Ring;
 
 /// Bit of `user_data` that marks a discard command, which the engine repeats with an `ioctl(2)` if
-/// the kernel does not support it.
+/// the kernel does not support it, or finds pages in the cache that another job is writing.
 const DISCARD: u64 = 1 << 32;
 
 /// The `io_uring` engine.
@@ -187,10 +188,11 @@ impl RingDriver for IoUring {
         let count = self.ring.take(max, |cqe| {
             let slot = cqe.user_data as u32;
             let mut outcome = Outcome::from_raw(i64::from(cqe.res));
-            if cqe.res == -Errno::EOPNOTSUPP.raw() {
-                unsupported = true;
-                if cqe.user_data & DISCARD != 0 {
-                    *discard = false;
+            if cqe.res < 0 {
+                let refused = cqe.res == -Errno::EOPNOTSUPP.raw();
+                unsupported |= refused;
+                if cqe.user_data & DISCARD != 0 && (refused || cqe.res == -Errno::EBUSY.raw()) {
+                    *discard &= !refused;
                     outcome = dataless::on(files.files(), trims[slot as usize]);
                 }
             }
@@ -222,6 +224,10 @@ impl Engine for IoUring {
 
     fn detach(&mut self, file: FileIndex) -> Result<(), EngineError> {
         self.files.detach(&self.ring, file)
+    }
+
+    fn report(&self, _path: &dyn Fn(FileIndex) -> String) -> EngineReport {
+        EngineReport { ring: self.ring.counts(), ..EngineReport::default() }
     }
 
     slots_of_buffers!();

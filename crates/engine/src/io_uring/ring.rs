@@ -4,6 +4,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::time::Duration;
 
+use fiord_stat::engine::RingCounts;
 use fiord_sys::poll::{self, Readiness, Waited};
 use fiord_types::Errno;
 
@@ -86,6 +87,8 @@ pub(crate) struct Ring<S = Sqe, C = Cqe> {
     flags: u32,
     features: u32,
     entries: u32,
+    /// Calls that woke the submission thread.
+    wakeups: u64,
     fd: OwnedFd,
     _maps: Vec<Mapping>,
 }
@@ -142,6 +145,7 @@ impl<S: Submission, C: Completion> Ring<S, C> {
             flags: params.flags,
             features: params.features,
             entries: params.sq_entries.min(params.cq_entries),
+            wakeups: 0,
             fd,
             _maps: maps,
         };
@@ -185,6 +189,11 @@ impl<S: Submission, C: Completion> Ring<S, C> {
     /// 5.11.
     pub(crate) fn needs_registered_files(&self) -> bool {
         self.sqpoll() && self.features & FEAT_SQPOLL_NONFIXED == 0
+    }
+
+    /// What the ring counted; `None` without a submission thread.
+    pub(crate) fn counts(&self) -> Option<RingCounts> {
+        self.sqpoll().then_some(RingCounts { sq_thread_wakeups: self.wakeups })
     }
 
     fn sqpoll(&self) -> bool {
@@ -245,6 +254,7 @@ impl<S: Submission, C: Completion> Ring<S, C> {
             // SAFETY: points into the mapped ring.
             if unsafe { &*self.k_sq_flags }.load(Ordering::Relaxed) & SQ_NEED_WAKEUP != 0 {
                 flags |= ENTER_SQ_WAKEUP;
+                self.wakeups += 1;
             } else if wait == 0 && !look {
                 return Ok(unsent);
             }

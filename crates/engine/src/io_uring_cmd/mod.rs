@@ -24,6 +24,7 @@ mod setup;
 mod space;
 
 use fiord_plan::WriteCommand;
+use fiord_stat::engine::EngineReport;
 use fiord_types::{Errno, FileIndex};
 
 use crate::buffers::{Buffers, slots_of_buffers};
@@ -376,6 +377,10 @@ impl Engine for IoUringCmd {
             *space = NamespaceBlocks::NONE;
         }
         self.files.detach(&self.ring, file)
+    }
+
+    fn report(&self, _path: &dyn Fn(FileIndex) -> String) -> EngineReport {
+        EngineReport { ring: self.ring.counts(), ..EngineReport::default() }
     }
 
     slots_of_buffers!();

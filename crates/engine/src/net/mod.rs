@@ -3,6 +3,7 @@
 //! | question | module |
 //! |---|---|
 //! | how does a job find and reach its peers | `peers` |
+//! | what did the kernel know about a connection that was closed | `connections` |
 //! | why can a peer not be met | `failures` |
 //! | how do the ends announce that they begin and end | `message` |
 //! | how do the ends of one run know each other | `greeting` |
@@ -12,6 +13,7 @@
 //! pieces are the kernel's choice and not the job's. A wait ends after a moment to see whether the
 //! job must stop.
 
+mod connections;
 mod failures;
 mod greeting;
 mod message;
@@ -22,7 +24,8 @@ use std::os::fd::RawFd;
 use std::time::Duration;
 
 use fiord_plan::model::{NetPlan, Protocol};
-use fiord_sys::net::{ConnectionFacts, RawAddress};
+use fiord_stat::engine::EngineReport;
+use fiord_sys::net::RawAddress;
 use fiord_types::{Errno, FileIndex};
 
 use self::peers::{Peers, datagrams};
@@ -354,8 +357,8 @@ impl Transfer for NetCalls {
         self.said.take()
     }
 
-    fn connections(&self) -> &[ConnectionFacts] {
-        self.peers.facts()
+    fn report(&self) -> EngineReport {
+        EngineReport { network: connections::report(self.peers.facts()), ..EngineReport::default() }
     }
 
     #[inline(always)]

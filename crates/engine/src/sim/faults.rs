@@ -1,9 +1,8 @@
 //! Injection of faults (`sim_faults`, `sim_crash`): which I/Os they strike, what they do to the data, and a list of
 //! what was injected.
 
-use std::num::NonZeroU64;
-
 use fiord_plan::{CrashTime, FaultEffect, SimCrash, SimFault};
+use fiord_stat::engine::{FaultEntry, FaultReport};
 use fiord_types::{Bytes, Dir, FileIndex};
 
 use super::options::SimOptions;
@@ -11,55 +10,8 @@ use super::random::Random;
 use super::store::SharedDisk;
 use crate::Op;
 
-/// Maximum number of injected faults in the list. The others are only counted.
-const MAX_LISTED: usize = 1000;
 /// Maximum number of bit positions that the list holds for a fault.
 const MAX_BITS: usize = 64;
-
-/// The faults that a simulated device injected into the I/Os of a job.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FaultLog {
-    /// The first of them, in the order of the I/Os.
-    pub list: Vec<InjectedFault>,
-    /// Number of faults by their word.
-    pub counts: Vec<(&'static str, u64)>,
-}
-
-/// A fault that was injected.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InjectedFault {
-    /// The word of the fault in `sim_faults`, or `crash`.
-    pub kind: &'static str,
-    /// Number of the I/O or flush in the job, from 1 in the order of submission.
-    pub op: NonZeroU64,
-    /// The file.
-    pub file: FileIndex,
-    /// First byte of the I/O.
-    pub offset: Bytes,
-    /// Length of the I/O; of a crash: number of bytes in the writes that were lost.
-    pub len: Bytes,
-    /// The other place: where the data of a misdirected write went, or that of a misdirected read came from; the
-    /// partner of a swapped write.
-    pub other: Option<Bytes>,
-    /// The first byte that a torn write did not store, relative to the offset.
-    pub torn_at: Option<Bytes>,
-    /// How far the bytes were shifted.
-    pub shifted_by: Option<i64>,
-    /// Positions of the flipped bits, relative to the offset: 8 times the byte plus the bit, of which 0 is the lowest.
-    pub bits: Vec<u64>,
-}
-
-impl FaultLog {
-    fn add(&mut self, fault: InjectedFault) {
-        match self.counts.iter_mut().find(|(kind, _)| *kind == fault.kind) {
-            Some((_, count)) => *count += 1,
-            None => self.counts.push((fault.kind, 1)),
-        }
-        if self.list.len() < MAX_LISTED {
-            self.list.push(fault);
-        }
-    }
-}
 
 /// A fault with its own random numbers, so that it strikes the same I/Os whatever else is injected.
 #[derive(Debug)]
@@ -104,7 +56,10 @@ pub(super) struct Injector {
     size: u64,
     /// The bytes that are stored instead of those of the write.
     altered: Vec<u8>,
-    log: FaultLog,
+    /// What was injected; the entries of its list have no paths.
+    log: FaultReport,
+    /// The file of each entry of the list.
+    files: Vec<FileIndex>,
 }
 
 impl Injector {
@@ -127,13 +82,22 @@ impl Injector {
             unpaired: None,
             size: if options.size > Bytes::ZERO { options.size.0 } else { u64::MAX },
             altered: Vec::new(),
-            log: FaultLog::default(),
+            log: FaultReport::default(),
+            files: Vec::new(),
         }))
     }
 
-    /// What was injected so far.
-    pub(super) fn log(&self) -> &FaultLog {
-        &self.log
+    /// Reports what was injected so far.
+    pub(super) fn report(&self, path: &dyn Fn(FileIndex) -> String) -> FaultReport {
+        let mut report = self.log.clone();
+        report.list.iter_mut().zip(&self.files).for_each(|(fault, file)| fault.file = path(*file));
+        report
+    }
+
+    fn add(&mut self, file: FileIndex, fault: FaultEntry) {
+        if self.log.add(fault) {
+            self.files.push(file);
+        }
     }
 
     /// Loses what is in the volatile caches if the device crashes before op number `number`, at `ns` of its clock.
@@ -148,8 +112,8 @@ impl Injector {
         let survives = || random.chance(crash.survive);
         let mut survives = survives;
         let lost = disks.iter().map(|disk| disk.lock().crash(&mut survives)).sum();
-        let entry = InjectedFault { len: lost, ..entry("crash", number, op) };
-        self.log.add(entry);
+        let entry = FaultEntry { len: lost, ..entry("crash", number, op) };
+        self.add(op.file, entry);
         crash.down
     }
 
@@ -164,7 +128,7 @@ impl Injector {
         let armed = &mut self.faults[index];
         let effect = armed.fault.effect;
         let mut entry =
-            InjectedFault { len: Bytes(data.len() as u64), ..entry(effect.word(), number, op) };
+            FaultEntry { len: Bytes(data.len() as u64), ..entry(effect.word(), number, op) };
         self.altered.clear();
         self.altered.extend_from_slice(data);
         let mut to = op.offset;
@@ -200,7 +164,7 @@ impl Injector {
             }
         }
         armed.struck += 1;
-        self.log.add(entry);
+        self.add(op.file, entry);
         let mut disk = disk.lock();
         if effect == FaultEffect::LostAfterFlush {
             disk.write_until_flush(to, &self.altered);
@@ -217,7 +181,7 @@ impl Injector {
         let armed = &mut self.faults[index];
         let effect = armed.fault.effect;
         let mut entry =
-            InjectedFault { len: Bytes(data.len() as u64), ..entry(effect.word(), number, op) };
+            FaultEntry { len: Bytes(data.len() as u64), ..entry(effect.word(), number, op) };
         let happened = match effect {
             FaultEffect::Misdirected { by, .. } => {
                 let other = elsewhere(op.offset, data.len(), by, self.size);
@@ -238,7 +202,7 @@ impl Injector {
         };
         if happened {
             armed.struck += 1;
-            self.log.add(entry);
+            self.add(op.file, entry);
         }
     }
 
@@ -251,7 +215,7 @@ impl Injector {
                 let armed = &mut self.faults[index];
                 armed.struck += 1;
                 let entry = entry(armed.fault.effect.word(), number, op);
-                self.log.add(entry);
+                self.add(op.file, entry);
             }
         }
     }
@@ -286,23 +250,19 @@ impl Injector {
         here.lock().write(op.offset, &self.altered);
         let len = Bytes(data.len() as u64);
         let entry = entry(FaultEffect::Swapped.word(), number, op);
-        self.log.add(InjectedFault { len, other: Some(Bytes(other.offset)), ..entry });
+        self.add(op.file, FaultEntry { len, other: Some(Bytes(other.offset)), ..entry });
         true
     }
 }
 
 /// An entry of the list, without details.
-fn entry(kind: &'static str, number: u64, op: &Op) -> InjectedFault {
-    InjectedFault {
-        kind,
-        op: NonZeroU64::new(number).unwrap_or(NonZeroU64::MIN),
-        file: op.file,
+fn entry(kind: &'static str, number: u64, op: &Op) -> FaultEntry {
+    FaultEntry {
+        kind: kind.into(),
+        op: Some(number),
         offset: Bytes(op.offset),
         len: Bytes(u64::from(op.len)),
-        other: None,
-        torn_at: None,
-        shifted_by: None,
-        bits: Vec::new(),
+        ..FaultEntry::default()
     }
 }
 
@@ -332,7 +292,7 @@ fn alter(
     data: &mut [u8],
     effect: FaultEffect,
     random: &mut Random,
-    entry: &mut InjectedFault,
+    entry: &mut FaultEntry,
 ) -> bool {
     match effect {
         FaultEffect::BitFlip { bits, .. } => {

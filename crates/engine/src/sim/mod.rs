@@ -20,10 +20,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
 
+use fiord_stat::engine::EngineReport;
 use fiord_types::{Bytes, Errno, FileIndex};
 
 pub use clock::SimClock;
-pub use faults::{FaultLog, InjectedFault};
 pub use options::SimOptions;
 pub use store::{SharedDisk, SimDisks};
 
@@ -340,8 +340,9 @@ impl Engine for Sim {
 
     slots_of_buffers!();
 
-    fn injected_faults(&self) -> Option<&FaultLog> {
-        self.injector.as_ref().map(|injector| injector.log())
+    fn report(&self, path: &dyn Fn(FileIndex) -> String) -> EngineReport {
+        let faults = self.injector.as_ref().map(|injector| injector.report(path));
+        EngineReport { faults, ..EngineReport::default() }
     }
 
     fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {

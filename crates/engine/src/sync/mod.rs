@@ -19,8 +19,8 @@ pub(crate) mod vsync;
 
 use std::os::fd::RawFd;
 
-use fiord_sys::net::ConnectionFacts;
-use fiord_types::{Errno, FileIndex, FlashCounts};
+use fiord_stat::engine::EngineReport;
+use fiord_types::{Errno, FileIndex};
 
 use crate::buffers::{Buffers, slots_of_buffers};
 use crate::files::AttachedFiles;
@@ -93,14 +93,9 @@ pub trait Transfer: Sized {
         Ok(())
     }
 
-    /// See [`Engine::connections`].
-    fn connections(&self) -> &[ConnectionFacts] {
-        &[]
-    }
-
-    /// See [`Engine::flash`].
-    fn flash(&self) -> Option<FlashCounts> {
-        None
+    /// See [`Engine::report`].
+    fn report(&self) -> EngineReport {
+        EngineReport::default()
     }
 
     /// See [`Engine::explain`].
@@ -211,12 +206,8 @@ impl<T: Transfer> Engine for SyncEngine<T> {
         self.transfer.connect()
     }
 
-    fn connections(&self) -> &[ConnectionFacts] {
-        self.transfer.connections()
-    }
-
-    fn flash(&self) -> Option<FlashCounts> {
-        self.transfer.flash()
+    fn report(&self, _path: &dyn Fn(FileIndex) -> String) -> EngineReport {
+        self.transfer.report()
     }
 
     fn explain(&mut self, _slot: &FreeSlot) -> Option<String> {

@@ -261,19 +261,39 @@ pub(crate) fn a_moment() {
     std::thread::sleep(Duration::from_millis(400));
 }
 
+/// Returns the CPU time of a process or thread in ticks of 10 ms and whether it waits; `None`: it has ended. `at`: its
+/// directory in `/proc`.
+fn on_cpu(at: &str) -> Option<(u64, bool)> {
+    let text = std::fs::read_to_string(format!("{at}/stat")).ok()?;
+    let fields: Vec<&str> = text.rsplit(')').next()?.split_whitespace().collect();
+    let ticks = |field: usize| fields.get(field)?.parse::<u64>().ok();
+    let state = *fields.first()?;
+    (state != "Z").then_some((ticks(11)? + ticks(12)?, state == "S"))
+}
+
+/// Waits until all threads of a process wait, and have used no CPU time for a moment.
+pub(crate) fn all_wait(process: u32) {
+    let threads = || {
+        let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
+        let threads = threads.filter_map(|thread| on_cpu(thread.ok()?.path().to_str()?));
+        threads.fold((0, true), |(sum, wait), (ticks, waits)| (sum + ticks, wait && waits))
+    };
+    let (mut last, mut seen) = (threads(), 0);
+    until("all threads wait", || {
+        let now = threads();
+        seen = if now == last && now.1 { seen + 1 } else { 0 };
+        last = now;
+        seen == 20
+    });
+}
+
 /// Waits until a process has had time to do some work, and has used it: on a busy machine a time says nothing.
 pub(crate) fn some_work(process: u32) {
-    // CPU time in ticks of 10 ms; `None`: the process has ended.
-    let on_cpu = || {
-        let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        let fields: Vec<&str> = text.rsplit(')').next()?.split_whitespace().collect();
-        let ticks = |field: usize| fields.get(field)?.parse::<u64>().ok();
-        (fields.first() != Some(&"Z")).then_some(ticks(11)? + ticks(12)?)
-    };
-    let (from, before) = (Instant::now(), on_cpu());
+    let ticks = || on_cpu(&format!("/proc/{process}")).map(|(ticks, _)| ticks);
+    let (from, before) = (Instant::now(), ticks());
     let least = Duration::from_millis(400);
     let patience = Duration::from_secs(3);
-    while from.elapsed() < least || from.elapsed() < patience && on_cpu() == before {
+    while from.elapsed() < least || from.elapsed() < patience && ticks() == before {
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::fiord::{Place, Ran};
+use crate::fiord::{Place, Ran, all_wait, end};
 
 /// The logs in a directory: names, and their rows as numbers and texts.
 type Logs = BTreeMap<String, Vec<Vec<String>>>;
@@ -402,19 +402,19 @@ fn a_job_that_is_faster_than_its_log_waits() {
     const IOS: usize = 200_000;
     let place = Place::new();
     place.script("mkfifo x_bw.1.log").ok();
-    let pipe = place.path("x_bw.1.log");
-    let reader = std::thread::spawn(move || {
-        let mut file = fs::File::open(pipe).unwrap();
-        std::thread::sleep(Duration::from_millis(300));
-        let mut text = String::new();
-        std::io::Read::read_to_string(&mut file, &mut text).unwrap();
-        text.lines().count()
-    });
     let line = format!(
         "--name=j --ioengine=null --size=4g --bs=4k --number_ios={IOS} --output-format=json"
     );
-    let slow = place.run(&format!("{line} --write_bw_log=x")).ok().json();
-    assert_eq!(reader.join().unwrap(), IOS);
+    let job = place.start(&format!("{line} --write_bw_log=x"));
+    let mut pipe = fs::File::open(place.path("x_bw.1.log")).unwrap();
+    let began = Instant::now();
+    all_wait(job.id());
+    // The job waits for most of its run time.
+    std::thread::sleep(2 * began.elapsed());
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut pipe, &mut text).unwrap();
+    assert_eq!(text.lines().count(), IOS);
+    let slow = end(job, Duration::from_secs(60)).ok().json();
     let bound = |report: &serde_json::Value| {
         let findings = report["fiord"]["findings"].as_array().cloned().unwrap_or_default();
         findings.into_iter().find(|finding| finding["id"] == "log-bound")

@@ -1,9 +1,11 @@
 //! The key `"fiord"`, which contains everything that fio does not have.
 
 use fiord_stat::device::DeviceView;
-use fiord_stat::report::{Ceiling, Extras, GeneratorReport, JobShares, SpecReport};
+use fiord_stat::report::{Extras, GeneratorReport, JobShares, SpecReport};
 use fiord_stat::shares::{LoopStage, TimeShares};
 use fiord_stat::slices::{Breach, Breached, LatencyLimit, SliceRow, SliceTable, Verdict};
+
+use serde::Serialize;
 
 use super::document::{Value, integer, number, text};
 
@@ -16,24 +18,13 @@ pub(super) fn extras(extras: &Extras) -> Option<Value> {
     if extras.interim {
         keys.push(("interim".into(), integer(1)));
     }
-    if !extras.stops.is_empty() {
-        keys.push(("stopped".into(), Value::Array(extras.stops.iter().map(Value::of).collect())));
-    }
-    if let Some(clock) = &extras.clock {
-        let object = vec![
-            ("source".into(), text(&clock.source)),
-            ("cost_ns".into(), number(clock.cost_ns)),
-            ("resolution_ns".into(), number(clock.resolution_ns)),
-        ];
-        keys.push(("clock".into(), Value::Object(object)));
-    }
+    keys.extend(list("stopped", &extras.stops));
+    keys.extend(extras.clock.as_ref().map(|clock| ("clock".into(), Value::of(clock))));
     keys.extend(extras.machine.as_ref().map(|machine| ("machine".into(), Value::of(machine))));
     if let Some(generator) = &extras.generator {
         keys.push(("generator".into(), self::generator(generator)));
     }
-    if !extras.per_core.is_empty() {
-        keys.push(("per_core".into(), Value::Array(per_core(extras))));
-    }
+    keys.extend(list("per_core", &extras.per_core));
     if !extras.slices.is_empty() {
         let tables = extras.slices.iter().map(slices).collect();
         keys.push(("latency_slices".into(), Value::Array(tables)));
@@ -44,20 +35,22 @@ pub(super) fn extras(extras: &Extras) -> Option<Value> {
     if !extras.devices.is_empty() {
         keys.push(("devices".into(), Value::Array(extras.devices.iter().map(device).collect())));
     }
-    if !extras.findings.is_empty() {
-        keys.push(("findings".into(), Value::Array(findings(extras))));
-    }
+    keys.extend(list("findings", &extras.findings));
     if extras.findings_off {
         keys.push(("findings_off".into(), integer(1)));
     }
-    if !extras.unchecked.is_empty() {
-        keys.push(("not_checked".into(), Value::Array(unchecked(extras))));
-    }
+    keys.extend(list("not_checked", &extras.unchecked));
     if keys.is_empty() {
         return None;
     }
     keys.insert(0, ("schema".into(), integer(fiord_stat::report::SCHEMA)));
     Some(Value::Object(keys))
+}
+
+/// A list under a name; `None` if it is empty.
+fn list(name: &str, values: &[impl Serialize]) -> Option<(String, Value)> {
+    let array = || Value::Array(values.iter().map(Value::of).collect());
+    (!values.is_empty()).then(|| (name.into(), array()))
 }
 
 /// Shares of the threads' time, from 0 to 1, and the ceiling of each group.
@@ -78,16 +71,7 @@ fn generator(report: &GeneratorReport) -> Value {
     if !report.jobs.is_empty() {
         keys.push(("jobs".into(), Value::Array(report.jobs.iter().map(job).collect())));
     }
-    let ceiling = |ceiling: &Ceiling| {
-        Value::Object(vec![
-            ("groupid".into(), integer(ceiling.group_id)),
-            ("iops".into(), number(ceiling.iops)),
-            ("reached_iops".into(), number(ceiling.reached)),
-        ])
-    };
-    if !report.ceilings.is_empty() {
-        keys.push(("ceiling".into(), Value::Array(report.ceilings.iter().map(ceiling).collect())));
-    }
+    keys.extend(list("ceiling", &report.ceilings));
     Value::Object(keys)
 }
 
@@ -97,18 +81,6 @@ fn shares(shares: &TimeShares) -> Keys {
     keys.push(("sampled_ios".into(), integer(shares.ios)));
     keys.push(("sampled_rounds".into(), integer(shares.rounds)));
     keys
-}
-
-fn per_core(extras: &Extras) -> Vec<Value> {
-    let one = |group: &fiord_stat::report::CoreBandwidth| {
-        Value::Object(vec![
-            ("groupid".into(), integer(group.group_id)),
-            ("cores".into(), integer(group.cores)),
-            ("bw_bytes".into(), integer(group.bw.0)),
-            ("bw_bytes_per_core".into(), number(group.bw_per_core)),
-        ])
-    };
-    extras.per_core.iter().map(one).collect()
 }
 
 /// Shares in per cent: `trans` counts from the time at which I/Os were due, `device` from their start.
@@ -228,37 +200,4 @@ fn device(device: &DeviceView) -> Value {
         keys.push(("members".into(), Value::Array(members)));
     }
     Value::Object(keys)
-}
-
-fn findings(extras: &Extras) -> Vec<Value> {
-    let one = |f: &fiord_stat::finding::Finding| {
-        let severity = text(f.severity.word());
-        let mut keys = vec![("id".into(), text(&f.id)), ("severity".into(), severity)];
-        if let Some(job) = &f.job {
-            keys.push(("job".into(), text(job)));
-        }
-        keys.push(("what".into(), text(&f.what)));
-        keys.push(("evidence".into(), text(&f.evidence)));
-        keys.push(("mend".into(), text(&f.remedy)));
-        if let Some(at) = &f.location {
-            keys.push(("file".into(), text(&at.file)));
-            keys.push(("line".into(), integer(at.line as u64)));
-            keys.push(("column".into(), integer(at.column as u64)));
-        }
-        if let Some(option) = &f.option {
-            keys.push(("option".into(), text(option)));
-        }
-        if !f.claim.is_empty() {
-            keys.push(("claim".into(), Value::of(&f.claim)));
-        }
-        Value::Object(keys)
-    };
-    extras.findings.iter().map(one).collect()
-}
-
-fn unchecked(extras: &Extras) -> Vec<Value> {
-    let one = |gap: &fiord_stat::finding::Unchecked| {
-        Value::Object(vec![("id".into(), text(&gap.id)), ("why".into(), text(&gap.why))])
-    };
-    extras.unchecked.iter().map(one).collect()
 }

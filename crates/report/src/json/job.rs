@@ -65,13 +65,9 @@ fn ours(job: &JobReport, bins: bool, keys: &mut Keys) {
     let blocks = job.block_errors.as_ref().map(|errors| block_errors(job, errors));
     ours.extend(blocks.map(|blocks| ("block_errors".into(), blocks)));
     ours.extend(job.verify.as_ref().map(|results| ("verify".into(), verify::results(results))));
-    let faults = job.faults.as_ref().map(super::faults::faults);
-    ours.extend(faults.map(|faults| ("injected_faults".into(), faults)));
-    let network = job.network.as_ref().map(super::network::network);
-    ours.extend(network.map(|network| ("network".into(), network)));
-    ours.extend(job.flash.as_ref().map(|report| ("flash".into(), super::flash::flash(report))));
-    let requests = job.requests.as_ref().map(super::requests::requests);
-    ours.extend(requests.map(|requests| ("requests".into(), requests)));
+    if let Value::Object(counted) = Value::of(&job.engine) {
+        ours.extend(counted);
+    }
     if !job.samples.is_empty() {
         ours.push(("samples".into(), super::samples::samples(&job.samples)));
     }

@@ -6,13 +6,9 @@
 
 mod document;
 mod extras;
-mod faults;
-mod flash;
 pub(crate) mod hosts;
 mod job;
-mod network;
 mod replay;
-mod requests;
 mod samples;
 mod verify;
 

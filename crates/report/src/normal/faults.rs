@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use fiord_stat::faults::{FaultEntry, FaultReport};
+use fiord_stat::engine::{FaultEntry, FaultReport};
 
 /// Maximum number of faults that are described. The JSON output has more.
 const MAX_FAULTS: usize = 10;

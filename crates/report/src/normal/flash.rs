@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use fiord_types::{FlashCount, FlashCounts};
+use fiord_stat::engine::{FlashCount, FlashCounts};
 
 pub(super) fn write(counts: &FlashCounts, out: &mut dyn Write) -> io::Result<()> {
     let [erases, blocks, most, bad] = [

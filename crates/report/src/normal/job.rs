@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use fiord_stat::engine::RingCounts;
 use fiord_stat::report::*;
 use fiord_types::{Bytes, Nanos};
 
@@ -60,10 +61,20 @@ pub(crate) fn write(
     }
     intended(job, out)?;
     job.replay.as_ref().map_or(Ok(()), |results| replay::write(results, out))?;
-    job.flash.as_ref().map_or(Ok(()), |report| flash::write(report, out))?;
-    job.requests.as_ref().map_or(Ok(()), |summary| requests::write(summary, out))?;
+    job.engine.flash.as_ref().map_or(Ok(()), |report| flash::write(report, out))?;
+    job.engine.ring.map_or(Ok(()), |counts| ring(counts, out))?;
+    job.engine.requests.as_ref().map_or(Ok(()), |summary| requests::write(summary, out))?;
     job.verify.as_ref().map_or(Ok(()), |results| verify::write(results, out))?;
-    faults::write(job.faults.as_ref(), out)
+    faults::write(job.engine.faults.as_ref(), out)
+}
+
+/// Writes what an io_uring with a submission thread counted.
+fn ring(counts: RingCounts, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "  fiord: io_uring: the submission thread was woken {} times",
+        counts.sq_thread_wakeups
+    )
 }
 
 fn latency_target(job: &JobReport, out: &mut dyn Write) -> io::Result<()> {

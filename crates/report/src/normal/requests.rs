@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use fiord_types::{AnswerTimes, Nanos, RequestCount, RequestSummary};
+use fiord_stat::engine::{AnswerTimes, RequestCount, RequestSummary};
+use fiord_types::Nanos;
 
 pub(super) fn write(summary: &RequestSummary, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "  fiord: {} requests", summary.get(RequestCount::Sent))?;

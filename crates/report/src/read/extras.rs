@@ -1,16 +1,14 @@
 //! The key `fiord`.
 
 use fiord_stat::device::{DeviceDir, DeviceView, Issued};
-use fiord_stat::finding::{Finding, Location, Severity, Unchecked};
+use fiord_stat::finding::Finding;
 use fiord_stat::json;
 use fiord_stat::ramp::SyncCount;
-use fiord_stat::report::{
-    Ceiling, ClockReport, CoreBandwidth, CpuIdleness, Extras, GeneratorReport, JobShares,
-    SpecReport, UnitWork,
-};
+use fiord_stat::report::{CpuIdleness, Extras, GeneratorReport, JobShares, SpecReport, UnitWork};
 use fiord_stat::shares::{LoopStage, TimeShares};
 use fiord_stat::slices::{Breach, Breached, LatencyLimit, SliceRow, SliceTable, Verdict};
 use fiord_types::{Dir, Nanos, PerDir};
+use serde::de::DeserializeOwned;
 
 use super::node::Node;
 
@@ -24,28 +22,25 @@ pub(super) fn extras(node: Node<'_>) -> Extras {
 /// What is under the key, without the findings of hosts.
 pub(super) fn own(node: Node<'_>) -> Extras {
     Extras {
-        clock: node.find("clock").map(|clock| ClockReport {
-            source: clock.text("source"),
-            cost_ns: clock.float("cost_ns"),
-            resolution_ns: clock.float("resolution_ns"),
-        }),
+        clock: node.find("clock").and_then(plain),
         generator: node.find("generator").map(generator),
-        per_core: node.list("per_core").map(per_core).collect(),
+        per_core: node.list("per_core").filter_map(plain).collect(),
         slices: node.list("latency_slices").map(slices).collect(),
         spec: node.list("spec").map(spec).collect(),
         devices: node.list("devices").map(device).collect(),
-        findings: node.list("findings").map(finding).collect(),
-        // A description that this version does not understand is left out.
-        machine: node.find("machine").and_then(|machine| json::from_value(machine.to_json()).ok()),
-        unchecked: node.list("not_checked").map(unchecked).collect(),
+        findings: node.list("findings").filter_map(plain).collect(),
+        machine: node.find("machine").and_then(plain),
+        unchecked: node.list("not_checked").filter_map(plain).collect(),
         interim: node.flag("interim"),
-        stops: node
-            .list("stopped")
-            .filter_map(|stop| json::from_value(stop.to_json()).ok())
-            .collect(),
+        stops: node.list("stopped").filter_map(plain).collect(),
         findings_off: node.flag("findings_off"),
         ..Extras::default()
     }
+}
+
+/// Reads a value by its own rules. One that this version does not understand is left out.
+fn plain<T: DeserializeOwned>(node: Node<'_>) -> Option<T> {
+    json::from_value(node.to_json()).ok()
 }
 
 /// The key `cpu_idleness`, which fio has, too.
@@ -66,16 +61,11 @@ fn generator(node: Node<'_>) -> GeneratorReport {
         name: job.text("jobname"),
         shares: shares(job),
     };
-    let ceiling = |ceiling: Node<'_>| Ceiling {
-        group_id: ceiling.small("groupid"),
-        iops: ceiling.float("iops"),
-        reached: ceiling.float("reached_iops"),
-    };
     GeneratorReport {
         shares: node.find("time_shares").map(shares),
         why_none: node.find("no_time_shares").map(|_| node.text("no_time_shares")),
         jobs: node.list("jobs").map(job).collect(),
-        ceilings: node.list("ceiling").map(ceiling).collect(),
+        ceilings: node.list("ceiling").filter_map(plain).collect(),
     }
 }
 
@@ -91,15 +81,6 @@ fn shares(node: Node<'_>) -> TimeShares {
     });
     let (rounds, ios) = (node.whole("sampled_rounds"), node.whole("sampled_ios"));
     TimeShares { times, rounds, ios, submitting: 0 }
-}
-
-fn per_core(node: Node<'_>) -> CoreBandwidth {
-    CoreBandwidth {
-        group_id: node.small("groupid"),
-        cores: node.whole("cores"),
-        bw: node.bytes("bw_bytes"),
-        bw_per_core: node.float("bw_bytes_per_core"),
-    }
 }
 
 fn limit(node: Node<'_>) -> LatencyLimit {
@@ -190,43 +171,9 @@ fn device(node: Node<'_>) -> DeviceView {
 fn findings_of_hosts(node: Node<'_>) -> Vec<Finding> {
     let own = |host: Node<'_>| {
         let name = host.text("hostname");
-        let named = move |node| {
-            let found = finding(node);
-            Finding { what: format!("{name}: {}", found.what), ..found }
-        };
-        host.get("fiord").list("findings").map(named).collect::<Vec<_>>()
+        let named =
+            move |found: Finding| Finding { what: format!("{name}: {}", found.what), ..found };
+        host.get("fiord").list("findings").filter_map(plain).map(named).collect::<Vec<_>>()
     };
     node.list("hosts").flat_map(own).collect()
-}
-
-fn finding(node: Node<'_>) -> Finding {
-    let number = |key| usize::try_from(node.whole(key)).unwrap_or(usize::MAX);
-    let some = |key| node.find(key).map(|_| node.text(key));
-    Finding {
-        id: node.text("id"),
-        severity: match node.text("severity").as_str() {
-            "invalid" => Severity::Invalid,
-            "suspect" => Severity::Suspect,
-            _ => Severity::Note,
-        },
-        job: some("job"),
-        what: node.text("what"),
-        evidence: node.text("evidence"),
-        remedy: node.text("mend"),
-        option: some("option"),
-        location: some("file").map(|file| Location {
-            file,
-            line: number("line"),
-            column: number("column"),
-        }),
-        // A claim that this version does not understand is left out.
-        claim: node
-            .find("claim")
-            .and_then(|claim| json::from_value(claim.to_json()).ok())
-            .unwrap_or_default(),
-    }
-}
-
-fn unchecked(node: Node<'_>) -> Unchecked {
-    Unchecked { id: node.text("id"), why: node.text("why") }
 }

@@ -71,11 +71,8 @@ pub(super) fn job(node: Node<'_>, globals: &[(String, String)]) -> JobReport {
         replay: node.get("fiord").find("replay").map(replay::results),
         block_errors: node.get("fiord").find("block_errors").map(block_errors),
         verify: node.get("fiord").find("verify").map(verify::results),
-        faults: node.get("fiord").find("injected_faults").map(super::faults::faults),
-        flash: node.get("fiord").find("flash").map(super::flash::flash),
-        requests: node.get("fiord").find("requests").map(super::requests::requests),
-        network: node.get("fiord").find("network").map(super::network::network),
-        // Samples that this version does not understand are left out.
+        // What this version does not understand is left out.
+        engine: json::from_value(node.get("fiord").to_json_without("samples")).unwrap_or_default(),
         samples: json::from_value(node.get("fiord").get("samples").to_json()).unwrap_or_default(),
         options,
         ..configured

@@ -20,21 +20,13 @@
 //! | terse lines | `terse.rs` |
 //! | a report of many hosts, host by host | `hosts.rs` |
 //! | the key `fiord` | `extras.rs` |
-//! | injected faults of a job | `faults.rs` |
-//! | connections of a job | `network.rs` |
-//! | raw flash of a job | `flash.rs` |
-//! | requests of a job to servers | `requests.rs` |
 //! | how are missing keys and other types treated | `node.rs` |
 
 mod extras;
-mod faults;
-mod flash;
 mod hosts;
 mod job;
-mod network;
 mod node;
 mod replay;
-mod requests;
 mod terse;
 mod verify;
 

@@ -193,6 +193,13 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// The object as plain JSON, without one of its keys.
+    pub(super) fn to_json_without(self, key: &str) -> serde_json::Value {
+        let Value::Object(entries) = self.0 else { return serde_json::Value::Null };
+        let others = entries.iter().filter(|(name, _)| name != key);
+        others.map(|(name, value)| (name.clone(), Node(value).to_json())).collect()
+    }
+
     /// The keys and values of an object, in their order.
     pub(super) fn entries(self, key: &str) -> impl Iterator<Item = (&'a str, Node<'a>)> + use<'a> {
         let entries = match self.get(key).0 {

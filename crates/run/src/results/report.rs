@@ -1,8 +1,6 @@
 //! Turns the results of the workers into the report.
 
-use fiord_engine::sim::{FaultLog, InjectedFault};
 use fiord_plan::{FilePlan, IoPrio, JobPlan, Plan, Reporting, Unified};
-use fiord_stat::faults::{FaultEntry, FaultReport};
 use fiord_stat::job::{JobData, JobSettings, assemble};
 use fiord_stat::report::{
     self, ClockReport, CoreBandwidth, Extras, GeneratorReport, GroupReport, JobShares, NumberStyle,
@@ -11,7 +9,7 @@ use fiord_stat::report::{
 use fiord_stat::shares::TimeShares;
 use fiord_sys::clock::TimeSource;
 use fiord_sys::{clock, host};
-use fiord_types::{Bytes, Dir, FileIndex, Nanos, PerDir};
+use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
 use super::{slices, specification};
 use crate::error::{self, JobError};
@@ -69,10 +67,7 @@ pub(crate) fn data(
         data.zone_resets = resets(context, index, worker.zones);
         data.nothing_to_read = worker.zones.map_or(0, |counts| counts.nothing_to_read);
         data.zone_commands = worker.zones.map_or(0, |counts| counts.commands);
-        data.faults = worker.faults.as_ref().map(|log| faults(context, index, log));
-        data.network = crate::network::report(&worker.connections);
-        data.flash = worker.flash;
-        data.requests.clone_from(&worker.requests);
+        data.engine.clone_from(&worker.engine);
         data.replay.clone_from(&worker.replay);
         data.block_errors.clone_from(&worker.block_errors);
         data.verify.clone_from(&worker.verify);
@@ -90,27 +85,6 @@ pub(crate) fn data(
         set_read_back(&mut data, &context.plan.jobs[index], worker);
     }
     data
-}
-
-/// The faults that the job's simulated device injected.
-fn faults(context: &ReportContext<'_>, index: usize, log: &FaultLog) -> FaultReport {
-    let files = &context.plan.jobs[index].target.files;
-    let path = |file: FileIndex| files.get(file.0 as usize).map(|file| file.path.display());
-    let entry = |fault: &InjectedFault| FaultEntry {
-        kind: fault.kind.into(),
-        op: Some(fault.op.get()),
-        file: path(fault.file).map_or_else(String::new, |path| path.to_string()),
-        offset: fault.offset,
-        len: fault.len,
-        other: fault.other,
-        torn_at: fault.torn_at,
-        shifted_by: fault.shifted_by,
-        bits: fault.bits.clone(),
-    };
-    FaultReport {
-        counts: log.counts.iter().map(|(kind, count)| ((*kind).into(), *count)).collect(),
-        list: log.list.iter().map(entry).collect(),
-    }
 }
 
 /// Reports an error that the job survived, unless another one ended the job.

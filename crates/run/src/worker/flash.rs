@@ -1,6 +1,6 @@
 //! Warnings about what a job did to raw flash.
 
-use fiord_types::{FlashCount, FlashCounts};
+use fiord_stat::engine::{FlashCount, FlashCounts};
 
 /// Warnings about writes over older data, and about lost data.
 pub(crate) fn warnings(counts: FlashCounts) -> impl Iterator<Item = String> {

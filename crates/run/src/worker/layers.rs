@@ -4,11 +4,11 @@
 use std::marker::PhantomData;
 
 use fiord_engine::{
-    Attachment, Completions, Engine, EngineError, FaultLog, FreeSlot, HeldSlot, MachineClock, Op,
-    Queued, Time, TrimRange, Want,
+    Attachment, Completions, Engine, EngineError, FreeSlot, HeldSlot, MachineClock, Op, Queued,
+    Time, TrimRange, Want,
 };
-use fiord_sys::net::ConnectionFacts;
-use fiord_types::{FileIndex, FlashCounts, RequestCounts};
+use fiord_stat::engine::EngineReport;
+use fiord_types::FileIndex;
 
 /// [`Engine`] without its constants, so that it can be behind a pointer. `C`: its clock.
 pub(super) trait AnyEngine<C = MachineClock> {
@@ -17,15 +17,12 @@ pub(super) trait AnyEngine<C = MachineClock> {
     fn clock(&self) -> C;
     fn attach(&mut self, file: FileIndex, target: &Attachment) -> Result<(), EngineError>;
     fn connect(&mut self) -> Result<(), EngineError>;
-    fn connections(&self) -> &[ConnectionFacts];
-    fn flash(&self) -> Option<FlashCounts>;
-    fn requests(&self) -> Option<&RequestCounts>;
+    fn report(&self, path: &dyn Fn(FileIndex) -> String) -> EngineReport;
     fn detach(&mut self, file: FileIndex) -> Result<(), EngineError>;
     fn take_slots(&mut self) -> Vec<FreeSlot>;
     fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8];
     fn hold(&mut self, slot: FreeSlot) -> HeldSlot;
     fn explain(&mut self, slot: &FreeSlot) -> Option<String>;
-    fn injected_faults(&self) -> Option<&FaultLog>;
     fn ranges(&mut self, slot: &FreeSlot, ranges: &[TrimRange]);
     fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued;
     fn flush(&mut self) -> Result<u32, EngineError>;
@@ -49,14 +46,8 @@ impl<E: Engine> AnyEngine<E::Clock> for E {
     fn connect(&mut self) -> Result<(), EngineError> {
         Engine::connect(self)
     }
-    fn connections(&self) -> &[ConnectionFacts] {
-        Engine::connections(self)
-    }
-    fn flash(&self) -> Option<FlashCounts> {
-        Engine::flash(self)
-    }
-    fn requests(&self) -> Option<&RequestCounts> {
-        Engine::requests(self)
+    fn report(&self, path: &dyn Fn(FileIndex) -> String) -> EngineReport {
+        Engine::report(self, path)
     }
     fn detach(&mut self, file: FileIndex) -> Result<(), EngineError> {
         Engine::detach(self, file)
@@ -72,9 +63,6 @@ impl<E: Engine> AnyEngine<E::Clock> for E {
     }
     fn explain(&mut self, slot: &FreeSlot) -> Option<String> {
         Engine::explain(self, slot)
-    }
-    fn injected_faults(&self) -> Option<&FaultLog> {
-        Engine::injected_faults(self)
     }
     fn ranges(&mut self, slot: &FreeSlot, ranges: &[TrimRange]) {
         Engine::ranges(self, slot, ranges);
@@ -206,14 +194,8 @@ impl<L: Layer, C: Time, B: EnginePointer<C>> Engine for Layered<L, C, B> {
     fn connect(&mut self) -> Result<(), EngineError> {
         self.below.engine_mut().connect()
     }
-    fn connections(&self) -> &[ConnectionFacts] {
-        self.below.engine().connections()
-    }
-    fn flash(&self) -> Option<FlashCounts> {
-        self.below.engine().flash()
-    }
-    fn requests(&self) -> Option<&RequestCounts> {
-        self.below.engine().requests()
+    fn report(&self, path: &dyn Fn(FileIndex) -> String) -> EngineReport {
+        self.below.engine().report(path)
     }
     fn detach(&mut self, file: FileIndex) -> Result<(), EngineError> {
         self.below.engine_mut().detach(file)
@@ -229,9 +211,6 @@ impl<L: Layer, C: Time, B: EnginePointer<C>> Engine for Layered<L, C, B> {
     }
     fn explain(&mut self, slot: &FreeSlot) -> Option<String> {
         self.below.engine_mut().explain(slot)
-    }
-    fn injected_faults(&self) -> Option<&FaultLog> {
-        self.below.engine().injected_faults()
     }
     fn ranges(&mut self, slot: &FreeSlot, ranges: &[TrimRange]) {
         self.below.engine_mut().ranges(slot, ranges);

@@ -32,10 +32,10 @@ mod traced;
 
 use std::sync::Arc;
 
-use fiord_engine::FaultLog;
 use fiord_formats::verify::state::VerifyState;
 use fiord_stat::block_errors::BlockErrors;
 use fiord_stat::delays::ThreadDelays;
+use fiord_stat::engine::EngineReport;
 use fiord_stat::live::Totals;
 use fiord_stat::recorder::Recorder;
 use fiord_stat::replay::ReplayResults;
@@ -44,9 +44,8 @@ use fiord_stat::shares::TimeShares;
 use fiord_stat::snapshot::JobCounts;
 use fiord_stat::verify::VerifyResults;
 use fiord_stat::windows::Windows;
-use fiord_sys::net::ConnectionFacts;
 use fiord_sys::usage::ResourceUsage;
-use fiord_types::{FlashCounts, Nanos, RequestCounts};
+use fiord_types::Nanos;
 
 use crate::debug::DebugOutput;
 use crate::error::JobError;
@@ -120,20 +119,14 @@ pub(crate) struct WorkerResult {
     pub read_back: Nanos,
     /// The job has also read some of its writes back while it wrote (`verify_backlog`).
     pub reads_between: bool,
-    /// The faults that the simulated device injected; `None` without faults, and before the job's end.
-    pub faults: Option<FaultLog>,
     /// How many trims blocks survived; `None` without `block_error_percentiles`.
     pub block_errors: Option<BlockErrors>,
     /// What the job verified; `None` without `verify`.
     pub verify: Option<VerifyResults>,
     /// Warnings about its I/Os.
     pub warnings: Vec<String>,
-    /// What the kernel knew about its connections when they were closed; empty if it uses no network.
-    pub connections: Vec<ConnectionFacts>,
-    /// What it did to raw flash; `None` if it uses none, and before its end.
-    pub flash: Option<FlashCounts>,
-    /// What it counted about requests to servers; `None` if it sends none, and before its end.
-    pub requests: Option<Box<RequestCounts>>,
+    /// What the engine counted; empty before the job's end.
+    pub engine: EngineReport,
     /// How it followed its trace; `None` without `read_iolog`.
     pub replay: Option<Box<ReplayResults>>,
     /// What it did in windows of time.

@@ -133,14 +133,18 @@ pub struct CachedUnderDirect {
 
 /// The bandwidth of a group, all directions together, per CPU core.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct CoreBandwidth {
     /// The group's number.
+    #[serde(rename = "groupid")]
     pub group_id: u32,
     /// Processor cores that the run could use.
     pub cores: u64,
     /// Bytes per second.
+    #[serde(rename = "bw_bytes")]
     pub bw: Bytes,
     /// Bytes per second and core.
+    #[serde(rename = "bw_bytes_per_core")]
     pub bw_per_core: f64,
 }
 
@@ -169,6 +173,7 @@ impl SpecReport {
 
 /// The clock of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ClockReport {
     /// Name of the clock source: `tsc`, `clock_monotonic` …
     pub source: String,

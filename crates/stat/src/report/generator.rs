@@ -30,12 +30,15 @@ pub struct JobShares {
 
 /// The highest rate of a group of jobs: its rate on `ioengine=null`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Ceiling {
     /// The group.
+    #[serde(rename = "groupid")]
     pub group_id: u32,
     /// I/Os per second of all its jobs together on `ioengine=null`.
     pub iops: f64,
     /// I/Os per second of all its jobs together in the run itself.
+    #[serde(rename = "reached_iops")]
     pub reached: f64,
 }
 

@@ -1,6 +1,6 @@
 //! The entry of a job.
 
-use fiord_types::{Bytes, Errno, FlashCounts, Nanos, RequestSummary};
+use fiord_types::{Bytes, Errno, Nanos};
 use serde::{Deserialize, Serialize};
 
 use super::NumberStyle;
@@ -8,8 +8,7 @@ use super::direction::{DirKind, DirReport, LatencySummary};
 use super::steady::SteadyState;
 use crate::block_errors::BlockErrors;
 use crate::delays::ThreadDelays;
-use crate::faults::FaultReport;
-use crate::network::NetworkReport;
+use crate::engine::EngineSummary;
 use crate::replay::ReplaySummary;
 use crate::samples::Samples;
 use crate::verify::VerifyResults;
@@ -119,18 +118,9 @@ pub struct JobReport {
     /// Results of verification; `None` if the job does not verify.
     #[serde(default)]
     pub verify: Option<VerifyResults>,
-    /// Faults that the job's simulated device injected (`sim_faults`); `None` if it has none.
+    /// What the engines of the jobs counted.
     #[serde(default)]
-    pub faults: Option<FaultReport>,
-    /// The connections of the job; `None` if it uses no network.
-    #[serde(default)]
-    pub network: Option<NetworkReport>,
-    /// What the job did to raw flash; `None` if it uses none.
-    #[serde(default)]
-    pub flash: Option<FlashCounts>,
-    /// The requests of the job to servers; `None` if it sends none.
-    #[serde(default)]
-    pub requests: Option<RequestSummary>,
+    pub engine: EngineSummary,
     /// What the job did in windows of time, with latencies; empty if it did no I/O, or if the report is not from fiord.
     #[serde(default, skip_serializing_if = "Samples::is_empty")]
     pub samples: Samples,

@@ -1,8 +1,11 @@
 //! Injected faults: what each does to the data, when it strikes, and how the log describes it.
 
+use std::borrow::Cow;
+
 use fiord_job::option::read;
 use fiord_job::option::value::Bases;
 use fiord_plan::{EnginePlan, SimPlan};
+use fiord_stat::engine::{FaultEntry, FaultReport};
 use fiord_types::Bytes;
 
 use super::*;
@@ -70,12 +73,19 @@ impl Bench {
     }
 
     fn log(&self) -> Vec<(&'static str, u64, u64)> {
-        let log = self.sim.injected_faults().unwrap();
-        log.list.iter().map(|f| (f.kind, f.op.get(), f.offset.0 / u64::from(BLOCK))).collect()
+        let entry = |fault: FaultEntry| {
+            let Cow::Borrowed(word) = fault.kind else { panic!("{fault:?}") };
+            (word, fault.op.unwrap(), fault.offset.0 / u64::from(BLOCK))
+        };
+        self.injected().list.into_iter().map(entry).collect()
     }
 
-    fn first(&self) -> InjectedFault {
-        self.sim.injected_faults().unwrap().list[0].clone()
+    fn injected(&self) -> FaultReport {
+        self.sim.report(&|_| String::new()).faults.unwrap()
+    }
+
+    fn first(&self) -> FaultEntry {
+        self.injected().list[0].clone()
     }
 }
 
@@ -332,6 +342,6 @@ fn a_long_list_is_counted_but_not_kept() {
         let outcome = one(&mut bench.sim, &mut bench.free, &op(OpKind::Write, n % 250));
         assert_eq!(outcome, Outcome::ok(BLOCK));
     });
-    let log = bench.sim.injected_faults().unwrap();
-    assert_eq!((log.list.len(), &log.counts[..]), (1000, &[("lost", 1500)][..]));
+    let log = bench.injected();
+    assert_eq!((log.list.len(), &log.counts[..]), (1000, &[("lost".into(), 1500)][..]));
 }

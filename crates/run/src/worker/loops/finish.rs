@@ -4,7 +4,8 @@
 use fiord_engine::{
     Completions, Engine, FreeSlot, IoAttributes, Op, OpKind, Outcome, Queued, Want,
 };
-use fiord_types::{Dir, Errno, FileIndex, RequestCount};
+use fiord_stat::engine::RequestCount;
+use fiord_types::{Dir, Errno, FileIndex};
 
 use fiord_stat::recorder::Times;
 
@@ -70,19 +71,17 @@ pub(super) fn result<E: Engine>(
             state.keep_error(result);
         }
     }
-    let flash = engine.flash();
     let closed = engine.close();
     let ended = state.hooks.end(now);
     state.keep_error(ended);
     let mut result = state.result(now);
-    result.faults = engine.injected_faults().cloned();
-    result.warnings.extend(flash.into_iter().flat_map(crate::worker::flash::warnings));
-    result.flash = flash;
-    result.requests = engine.requests().cloned().map(Box::new);
+    result.engine = engine.report(&|file| state.files.path(file).display().to_string());
+    result
+        .warnings
+        .extend(result.engine.flash.into_iter().flat_map(crate::worker::flash::warnings));
     if state.unanswered() > 0 {
         note_unanswered(&mut result, state.unanswered());
     }
-    result.connections = engine.connections().to_vec();
     if let Err(error) = closed {
         result.error.get_or_insert(JobError::from(error).during(Stage::End));
     }
@@ -95,7 +94,7 @@ fn note_unanswered(result: &mut WorkerResult, unanswered: u64) {
     let recorder = &result.recorder;
     let issued: u64 = recorder.dirs.values().map(|dir| dir.issued).sum();
     let sent = issued.saturating_add(recorder.sync_issued);
-    let requests = result.requests.get_or_insert_default();
+    let requests = result.engine.requests.get_or_insert_default();
     if requests.get(RequestCount::Sent) == 0 {
         requests.add(RequestCount::Sent, sent);
     }

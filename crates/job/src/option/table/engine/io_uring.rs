@@ -21,7 +21,8 @@ options! {
     pub const REGISTERFILES: Opt<bool> = option("registerfiles", SWITCH, "registerfiles").of(BOTH);
 
     /// Lets a kernel thread take I/Os from the ring, so that submission needs no system call. This
-    /// thread keeps a CPU busy. It implies `registerfiles`.
+    /// thread keeps a CPU busy; it sleeps after a second without I/O, and the report says how many
+    /// system calls woke it. The option implies `registerfiles`.
     pub const SQTHREAD_POLL: Opt<bool> = option("sqthread_poll", SWITCH, "sqthread_poll").of(BOTH);
 
     /// The CPU on which the kernel thread of `sqthread_poll` runs.

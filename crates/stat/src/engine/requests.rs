@@ -1,58 +1,31 @@
 //! Counts of requests to servers, and the time until their answers begin.
 
-use crate::Nanos;
+use fiord_types::Nanos;
+use serde::{Deserialize, Serialize};
 
-/// What is counted about requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RequestCount {
-    /// Requests that were sent, also those without a valid answer.
-    Sent,
-    /// Connections that were made during the run, because the server had closed the one before.
-    Reconnects,
-    /// Answers that ask the client to slow down (status 429 or 503).
-    Throttled,
-    /// Requests that were sent again after a pause (`http_retries`). They are among those that were sent.
-    Retries,
-    /// Names in the answers to lists.
-    Listed,
-    /// TLS handshakes during the run.
-    Handshakes,
-    /// The time of these handshakes together, ns.
-    HandshakeNanos,
-    /// Uploads in parts that failed, and that the job removed from the server.
-    AbortedUploads,
-    /// Requests without an answer that the job gave up: after `endpoint_timeout`, or because the user ended the run.
-    Unanswered,
-}
+use super::named::{ByName, count_names};
 
-impl RequestCount {
-    /// All of them.
-    pub const ALL: [RequestCount; 9] = [
-        RequestCount::Sent,
-        RequestCount::Reconnects,
-        RequestCount::Throttled,
-        RequestCount::Retries,
-        RequestCount::Listed,
-        RequestCount::Handshakes,
-        RequestCount::HandshakeNanos,
-        RequestCount::AbortedUploads,
-        RequestCount::Unanswered,
-    ];
-
-    /// Key of the count in reports.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            RequestCount::Sent => "sent",
-            RequestCount::Reconnects => "reconnects",
-            RequestCount::Throttled => "throttled",
-            RequestCount::Retries => "retries",
-            RequestCount::Listed => "listed",
-            RequestCount::Handshakes => "handshakes",
-            RequestCount::HandshakeNanos => "handshake_total_ns",
-            RequestCount::AbortedUploads => "aborted_uploads",
-            RequestCount::Unanswered => "unanswered",
-        }
+count_names! {
+    /// What is counted about requests.
+    RequestCount {
+        /// Requests that were sent, also those without a valid answer.
+        Sent = "sent",
+        /// Connections that were made during the run, because the server had closed the one before.
+        Reconnects = "reconnects",
+        /// Answers that ask the client to slow down (status 429 or 503).
+        Throttled = "throttled",
+        /// Requests that were sent again after a pause (`http_retries`). They are among those that were sent.
+        Retries = "retries",
+        /// Names in the answers to lists.
+        Listed = "listed",
+        /// TLS handshakes during the run.
+        Handshakes = "handshakes",
+        /// The time of these handshakes together, ns.
+        HandshakeNanos = "handshake_total_ns",
+        /// Uploads in parts that failed, and that the job removed from the server.
+        AbortedUploads = "aborted_uploads",
+        /// Requests without an answer that the job gave up: after `endpoint_timeout`, or because the user ended the run.
+        Unanswered = "unanswered",
     }
 }
 
@@ -63,9 +36,8 @@ const PARTS: usize = 16;
 const BUCKETS: usize = 61 * PARTS;
 
 /// Times in buckets, with their sum and extremes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 struct TimeBuckets {
     /// How many times are in each bucket. Shorter if the last buckets are empty.
     counts: Vec<u64>,
@@ -136,11 +108,10 @@ impl TimeBuckets {
 }
 
 /// What an engine counted about its requests.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RequestCounts {
-    #[cfg_attr(feature = "serde", serde(with = "by_name"))]
+    #[serde(with = "ByName::<RequestCount>")]
     counts: [u64; RequestCount::ALL.len()],
     /// How long answers took to begin.
     first_byte: TimeBuckets,
@@ -208,16 +179,16 @@ impl RequestCounts {
 }
 
 /// A number of answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerCount(pub u64);
 
 /// How long servers took to answer, from the moment the job handed the request over. The percentiles are up to 1/16 too
 /// large.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct AnswerTimes {
     /// How many answers there were.
+    #[serde(rename = "N")]
     pub answers: AnswerCount,
     /// The shortest time.
     pub min: Nanos,
@@ -228,24 +199,27 @@ pub struct AnswerTimes {
     /// 99 % of the times are at most this long.
     pub p99: Nanos,
     /// 99.9 % of the times are at most this long.
+    #[serde(rename = "p99.9")]
     pub p999: Nanos,
     /// The longest time.
     pub max: Nanos,
 }
 
 /// The requests of a job, as reports show them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RequestSummary {
-    #[cfg_attr(feature = "serde", serde(with = "by_name"))]
+    #[serde(flatten, with = "ByName::<RequestCount>")]
     counts: [u64; RequestCount::ALL.len()],
+    /// How long the slowest look-up of a server's name took before the run.
+    #[serde(rename = "lookup_ns")]
+    pub lookup: Nanos,
     /// The times until the first byte of the answers. `None` if there were no answers.
+    #[serde(rename = "first_byte_ns", skip_serializing_if = "Option::is_none")]
     pub first_byte: Option<AnswerTimes>,
     /// The times of the parts of uploads (`http_s3_part_size`). `None` if there were no parts.
+    #[serde(rename = "part_ns", skip_serializing_if = "Option::is_none")]
     pub parts: Option<AnswerTimes>,
-    /// How long the slowest look-up of a server's name took before the run.
-    pub lookup: Nanos,
 }
 
 impl RequestSummary {
@@ -269,29 +243,6 @@ impl RequestSummary {
     /// Sets a count.
     pub const fn set(&mut self, what: RequestCount, count: u64) {
         self.counts[what as usize] = count;
-    }
-}
-
-/// Counts as an object with their names. A later version may add a count: a name that is missing is zero, and one that
-/// this version does not know is ignored.
-#[cfg(feature = "serde")]
-mod by_name {
-    use std::borrow::Cow;
-    use std::collections::BTreeMap;
-
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use super::RequestCount;
-
-    type Counts = [u64; RequestCount::ALL.len()];
-
-    pub(super) fn serialize<S: Serializer>(counts: &Counts, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_map(RequestCount::ALL.map(|what| (what.name(), counts[what as usize])))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Counts, D::Error> {
-        let named = BTreeMap::<Cow<'de, str>, u64>::deserialize(from)?;
-        Ok(RequestCount::ALL.map(|what| named.get(what.name()).copied().unwrap_or(0)))
     }
 }
 
@@ -333,7 +284,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(feature = "serde")]
     fn counts_are_read_by_name_whatever_else_the_writer_counted() {
         let mut all = RequestCounts::default();
         all.add(RequestCount::Sent, 7);
@@ -346,8 +296,9 @@ mod tests {
         let counts = RequestCount::ALL.map(|what| read.get(what));
         assert_eq!((counts.iter().sum::<u64>(), read.get(RequestCount::Listed)), (10, 3));
         assert_eq!(read.first_byte(), None);
+        let other = r#"{"sent":7,"redirects":{"ours":9},"lookup_ns":8}"#;
         let summary: RequestSummary = serde_json::from_str(other).unwrap();
-        assert_eq!(summary.get(RequestCount::Sent), 7);
+        assert_eq!((summary.get(RequestCount::Sent), summary.lookup), (7, Nanos(8)));
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! What the report says about the connections of a job.
 
-use fiord_stat::network::{ConnectionReport, InterfaceReport, NetworkReport, TcpReport};
+use fiord_stat::engine::{ConnectionReport, InterfaceReport, NetworkReport, TcpReport};
 use fiord_sys::net::{ConnectionFacts, Offloads, TcpFacts, interface_of};
 
 /// The report about the connections of a job; `None` if it has none.
-pub(crate) fn report(all: &[ConnectionFacts]) -> Option<NetworkReport> {
+pub(super) fn report(all: &[ConnectionFacts]) -> Option<NetworkReport> {
     (!all.is_empty()).then(|| NetworkReport::of(all.iter().map(connection)))
 }
 
