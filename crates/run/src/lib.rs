@@ -29,9 +29,11 @@
 //! | which files does a run lay out, open, guard and lock | `files/` |
 //! | how is a job controlled, which settings does its thread get | `job/` |
 //! | the inner loop | `worker/` |
+//! | what has a worker measured | `worker_result.rs` |
 //! | what a feature sees and decides that follows individual I/Os | `hook.rs` |
 //! | where the bytes of a job's writes come from | `content.rs` |
 //! | how are writes verified (`verify`, `verify_journal`) | `verify/` |
+//! | which maps do jobs share that verify a target | `maps.rs` |
 //! | where in a zone an I/O goes (`zonemode=zbd`) | `zones/` |
 //! | which I/Os are recorded and replayed (`write_iolog`, `read_iolog`) | `trace/` |
 //! | how are logs written during the run (`write_bw_log`) | `logs/` |
@@ -56,6 +58,7 @@ mod hook;
 pub mod idleness;
 mod job;
 mod logs;
+mod maps;
 mod monitor;
 mod results;
 #[cfg(test)]
@@ -64,6 +67,7 @@ mod shared;
 mod trace;
 mod verify;
 mod worker;
+mod worker_result;
 mod zones;
 
 pub use conductor::{

@@ -25,12 +25,12 @@ use crate::job::steady::SteadyMember;
 use crate::job::thread::ControlGroups;
 use crate::job::timebase::Timebase;
 use crate::logs::RunLogs;
+use crate::maps::VerifyMaps;
 use crate::trace::iolog::Iologs;
 use crate::trace::replay::TraceMerges;
 use crate::verify::WriteProgress;
 use crate::verify::save::{ExtentLists, Journals, StateStore};
-use crate::verify::track::VerifyMaps;
-use crate::worker::WorkerResult;
+use crate::worker_result::WorkerResult;
 use crate::zones::ZoneTables;
 
 /// The shared state of one job.

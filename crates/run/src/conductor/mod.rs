@@ -50,13 +50,13 @@ use crate::job::steady::SteadyMember;
 use crate::job::thread::ControlGroups;
 use crate::job::timebase::Timebase;
 use crate::logs::{BandwidthLog, RunLogs};
+use crate::maps::VerifyMaps;
 use crate::monitor::{DeviceActivity, Disks, JobWatch, LatencyMeter, Meter, SnapshotMeter};
 use crate::results::report;
 use crate::shared::{Finished, Message, Run, Shared};
 use crate::trace::iolog::Iologs;
 use crate::trace::replay::TraceMerges;
 use crate::verify::save::{ExtentLists, Journals};
-use crate::verify::track::VerifyMaps;
 use crate::zones::ZoneTables;
 
 const MS: u64 = 1_000_000;

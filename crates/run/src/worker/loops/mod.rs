@@ -10,7 +10,6 @@
 //! | how free slots are filled: choose the next op, prepare it, submit it | `fill.rs` |
 //! | rounds that are sampled for the report's time shares | `burst.rs` |
 //! | which slots are free, which ops are in flight | `slots.rs` |
-//! | how ops of the source translate to those of the engine and the recorder | `ops.rs` |
 //! | flushing and closing at the end of a job | `finish.rs` |
 
 mod burst;
@@ -19,7 +18,6 @@ mod direct;
 mod fill;
 mod finish;
 pub(super) mod mode;
-pub(super) mod ops;
 mod queued;
 mod slots;
 
@@ -30,12 +28,12 @@ use fiord_stat::shares::LoopStage;
 use fiord_types::FileIndex;
 
 use self::mode::Mode;
-use super::WorkerResult;
 use super::core::{JobState, opens_all};
 use super::layers::Borrowed;
 use crate::error::{JobError, Stage};
 use crate::files::Files;
 use crate::hook::{Events, Extra};
+use crate::worker_result::WorkerResult;
 
 /// The bytes of writes.
 pub(super) trait Payload {
