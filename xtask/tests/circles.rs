@@ -1,14 +1,14 @@
 //! Modules that use each other can only be understood and changed together. This test counts them, and checks the order of
 //! modules that a crate documents. `cargo test -p xtask --test circles -- --nocapture` prints every circle.
 //!
-//! Parents and children do not form a circle: a parent puts the parts of its children together.
+//! A parent and its child are not counted: a parent puts its children together.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The largest number of modules in circles. If a change lowers the number, lower this limit.
-const MAX_IN_CIRCLES: usize = 29;
+const MAX_IN_CIRCLES: usize = 26;
 
 /// The sentence with which the documentation of a crate says that its table of modules is in order.
 const ORDERED: &str = "uses only those above it in this table";

@@ -2,7 +2,7 @@
 
 use fiord_types::Bytes;
 
-/// The size in bytes of the largest file on Linux.
+/// Maximum size of a file on Linux, in bytes.
 pub(crate) const MAX_FILE: u64 = i64::MAX as u64;
 
 /// Whether a file has a size, and whether it can grow.

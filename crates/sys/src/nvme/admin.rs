@@ -4,10 +4,12 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use super::Status;
 use crate::Error;
-use crate::survey::health::SMART_BYTES;
 
 /// Size in bytes of every Identify data structure (Base 5.17).
 pub const IDENTIFY_BYTES: usize = 4096;
+
+/// Size of the SMART log in bytes.
+pub const SMART_BYTES: usize = 512;
 
 /// Data that a controller returns to Identify.
 pub type IdentifyData = [u8; IDENTIFY_BYTES];

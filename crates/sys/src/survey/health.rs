@@ -6,10 +6,8 @@
 
 use std::path::Path;
 
+use crate::nvme::admin::SMART_BYTES;
 use crate::root::{names, number, text};
-
-/// Size of the SMART log in bytes.
-pub const SMART_BYTES: usize = 512;
 
 /// The SMART log of an NVMe controller. Counters cover its whole life.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -6,12 +6,12 @@ use fiord_engine::{DeviceStatus, Op, OpKind, Outcome, Slot};
 use fiord_plan::{FileKind, Tolerance};
 use fiord_types::{Bytes, Dir, Errno, Nanos, program};
 
+use super::super::ops::direction;
 use super::JobState;
 use super::housekeeping::BUFFERS_LOST;
 use crate::error::{JobError, Stage};
 use crate::hook::Completed;
 use crate::job::control::StopReason;
-use crate::worker::ops::direction;
 
 /// Maximum number of lines of `error_dump` of one job.
 const MAX_DUMPED: u64 = 1000;

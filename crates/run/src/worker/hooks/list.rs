@@ -6,12 +6,12 @@ use fiord_stat::live::ReadBackProgress;
 use fiord_stat::recorder::Recorder;
 use fiord_types::{Dir, FileIndex, Nanos, PerDir};
 
+use super::super::ops::direction;
 use crate::error::JobError;
 use crate::hook::{
     Admission, Check, Completed, Delay, Disposition, Events, Extra, Hook, HookResults, IssuedIo,
     NEVER, ReleasedSlot,
 };
-use crate::worker::ops::direction;
 
 /// The hooks of one job, and the ops that they have seen as issued and not yet as completed.
 pub(crate) struct Hooks {

@@ -7,12 +7,12 @@ use fiord_types::{Bytes, Dir, Nanos};
 
 use super::super::core::JobState;
 use super::super::layers::Borrowed;
+use super::super::ops::direction;
 use super::mode::Mode;
 use super::slots::{CompletionBatch, CompletionBatches, Slots};
 use super::{BorrowedWorker, Payload};
 use crate::error::{JobError, Stage};
 use crate::hook::{Completed, Events};
-use crate::worker::ops::direction;
 
 impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> BorrowedWorker<'_, '_, E, S, P> {
     /// Frees the slot of one completion and records it, at once or together with completions that took

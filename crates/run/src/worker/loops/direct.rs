@@ -8,6 +8,7 @@ use fiord_types::{Bytes, Dir, Errno, Nanos};
 
 use super::super::core::{AtOnce, JobState};
 use super::super::layers::Borrowed;
+use super::super::ops::{direction, op_of, op_of_flush};
 use super::complete::holder_after_success;
 use super::fill::NotNow;
 use super::mode::Mode;
@@ -15,7 +16,6 @@ use super::{
     BorrowedWorker, ControlOutcome, Payload, StepEnd, Worker, burst, carry_out_control, extra_io,
 };
 use crate::hook::{Completed, Events};
-use crate::worker::ops::{direction, op_of, op_of_flush};
 
 impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
     /// Runs to the end of the work, the end of the run time or the first error.

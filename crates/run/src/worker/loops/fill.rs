@@ -8,13 +8,13 @@ use fiord_types::Dir;
 
 use super::super::core::JobState;
 use super::super::layers::Borrowed;
+use super::super::ops::{op_of, op_of_flush};
 use super::complete::{complete_at_once, count_accepted};
 use super::mode::Mode;
 use super::slots::{Batching, InFlight, Slots};
 use super::{BorrowedWorker, ControlOutcome, Payload, carry_out_control, extra_io};
 use crate::error::{JobError, Stage};
 use crate::hook::{Admission, Delay, Events};
-use crate::worker::ops::{op_of, op_of_flush};
 
 /// How filling ended.
 #[derive(PartialEq, Eq)]
