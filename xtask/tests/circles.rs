@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The largest number of modules in circles. If a change lowers the number, lower this limit.
-const MAX_IN_CIRCLES: usize = 36;
+const MAX_IN_CIRCLES: usize = 26;
 
 /// The sentence with which the documentation of a crate says that its table of modules is in order.
 const ORDERED: &str = "uses only those above it in this table";

@@ -24,24 +24,29 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | in what order does everything happen | `conductor/` |
-//! | what do the conductor and the threads of the jobs share | `shared.rs` |
-//! | which files does a run lay out, open, guard and lock | `files/` |
-//! | how is a job controlled, which settings does its thread get | `job/` |
-//! | the inner loop | `worker/` |
-//! | what a feature sees and decides that follows individual I/Os | `hook.rs` |
-//! | where the bytes of a job's writes come from | `content.rs` |
-//! | how are writes verified (`verify`, `verify_journal`) | `verify/` |
+//! | in which directory does a test write | `scratch` |
+//! | in which stage did a job fail, and why | [`error`] |
+//! | which events does a run emit | [`events`] |
+//! | what does `--debug` print about a run | [`debug`] |
+//! | how idle were the CPUs (`--idle-prof`) | [`idleness`] |
+//! | where the bytes of a job's writes come from | `content` |
+//! | which maps do jobs share that verify a target | `maps` |
 //! | where in a zone an I/O goes (`zonemode=zbd`) | `zones/` |
+//! | which files does a run lay out, open, guard and lock | `files/` |
 //! | which I/Os are recorded and replayed (`write_iolog`, `read_iolog`) | `trace/` |
 //! | how are logs written during the run (`write_bw_log`) | `logs/` |
+//! | what a feature sees and decides that follows individual I/Os | `hook` |
+//! | what has a worker measured | `worker_result` |
+//! | how is a job controlled, which settings does its thread get | `job/` |
+//! | how are writes verified (`verify`, `verify_journal`) | `verify/` |
+//! | the inner loop | `worker/` |
+//! | what do the conductor and the threads of the jobs share | `shared` |
 //! | rates over windows, the live line, disk counters | `monitor/` |
 //! | how do counters become the report | `results/` |
-//! | how idle were the CPUs (`--idle-prof`) | [`idleness`] |
+//! | in what order does everything happen | `conductor/` |
 //! | what would the jobs reach if storage took no time (`--ceiling`) | [`ceiling`] |
-//! | which events does a run emit | [`events`] |
-//! | in which stage did a job fail, and why | [`error`] |
-//! | what does `--debug` print about a run | [`debug`] |
+//!
+//! Each module uses only those above it in this table, which a test of `xtask` checks.
 
 #![forbid(unsafe_code)]
 
@@ -56,6 +61,7 @@ mod hook;
 pub mod idleness;
 mod job;
 mod logs;
+mod maps;
 mod monitor;
 mod results;
 #[cfg(test)]
@@ -64,6 +70,7 @@ mod shared;
 mod trace;
 mod verify;
 mod worker;
+mod worker_result;
 mod zones;
 
 pub use conductor::{

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use fiord_engine::sim::SimDisks;
 use fiord_load::pace::{Flow, FlowTicket};
 use fiord_plan::{FlowShare, JobPlan, Plan};
-use fiord_stat::live::Live;
+use fiord_stat::live::{Live, Totals};
 use fiord_sys::process::ProcessEnding;
 use fiord_types::Bytes;
 
@@ -25,12 +25,12 @@ use crate::job::steady::SteadyMember;
 use crate::job::thread::ControlGroups;
 use crate::job::timebase::Timebase;
 use crate::logs::RunLogs;
+use crate::maps::VerifyMaps;
 use crate::trace::iolog::Iologs;
 use crate::trace::replay::TraceMerges;
 use crate::verify::WriteProgress;
 use crate::verify::save::{ExtentLists, Journals, StateStore};
-use crate::verify::track::VerifyMaps;
-use crate::worker::WorkerResult;
+use crate::worker_result::WorkerResult;
 use crate::zones::ZoneTables;
 
 /// The shared state of one job.
@@ -122,6 +122,11 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    /// The totals of each job.
+    pub(crate) fn totals(&self) -> impl Iterator<Item = Totals> {
+        self.jobs.iter().map(|job| job.live.totals())
+    }
+
     /// Where the states of jobs are saved.
     pub(crate) fn state_store(&self) -> StateStore<'_> {
         StateStore { aux_path: &self.aux_path, keeper: self.keeper.as_deref() }

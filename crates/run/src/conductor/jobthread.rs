@@ -25,7 +25,8 @@ use crate::job::{command, thread};
 use crate::shared::{Finished, Message, Run, Shared, send};
 use crate::verify::VerifyServices;
 use crate::worker;
-use crate::worker::{RunServices, WorkerResult};
+use crate::worker::RunServices;
+use crate::worker_result::WorkerResult;
 
 /// Stack size of a job's thread, bytes. Buffers and histograms are on the heap, so a thousand jobs fit.
 const STACK: usize = 512 << 10;

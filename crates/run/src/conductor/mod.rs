@@ -50,13 +50,13 @@ use crate::job::steady::SteadyMember;
 use crate::job::thread::ControlGroups;
 use crate::job::timebase::Timebase;
 use crate::logs::{BandwidthLog, RunLogs};
+use crate::maps::VerifyMaps;
 use crate::monitor::{DeviceActivity, Disks, JobWatch, LatencyMeter, Meter, SnapshotMeter};
 use crate::results::report;
 use crate::shared::{Finished, Message, Run, Shared};
 use crate::trace::iolog::Iologs;
 use crate::trace::replay::TraceMerges;
 use crate::verify::save::{ExtentLists, Journals};
-use crate::verify::track::VerifyMaps;
 use crate::zones::ZoneTables;
 
 const MS: u64 = 1_000_000;
@@ -272,7 +272,7 @@ impl<'a> Conductor<'a> {
         self.watch(now);
         self.watch_space(now);
         if let Some(log) = &mut self.bandwidth_log {
-            log.sample(&self.run.jobs, now);
+            log.sample(self.run.totals(), now);
         }
         self.progress(now);
         self.snapshot(now);

@@ -237,7 +237,7 @@ impl Conductor<'_> {
     pub(super) fn result(mut self) -> RunResult {
         self.send_snapshot(clock::monotonic(), true);
         if let Some(log) = &mut self.bandwidth_log {
-            log.finish(&self.run.jobs, clock::monotonic());
+            log.finish(self.run.totals(), clock::monotonic());
         }
         self.run.logs.end(self.abandoned);
         for what in self.run.groups.close() {

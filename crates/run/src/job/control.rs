@@ -12,7 +12,7 @@ use fiord_load::pace::FlowTicket;
 use fiord_types::Nanos;
 
 use super::steady::SteadyMember;
-use crate::worker::{DeliveredCounts, WorkerResult};
+use crate::worker_result::{DeliveredCounts, WorkerResult};
 
 /// Flag in the stop byte while a snapshot is requested, so that the worker sees both with one load.
 const SNAPSHOT_WANTED: u8 = 0x80;

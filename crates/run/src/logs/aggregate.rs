@@ -8,7 +8,6 @@ use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
 use super::channel::LogChannel;
 use super::{WindowKind, WindowRecord, WindowSums};
-use crate::shared::Shared;
 
 /// Samples the jobs once in each window.
 #[derive(Debug)]
@@ -51,8 +50,8 @@ impl BandwidthLog {
         self.due
     }
 
-    /// Samples the jobs at `now`, and ends the window if its time is over.
-    pub(crate) fn sample(&mut self, jobs: &[Shared], now: u64) {
+    /// Samples the totals of all jobs at `now`, and ends the window if its time is over.
+    pub(crate) fn sample(&mut self, jobs: impl Iterator<Item = Totals>, now: u64) {
         self.add(jobs);
         if now >= self.due {
             self.end_window(now);
@@ -60,16 +59,15 @@ impl BandwidthLog {
     }
 
     /// Ends the last window, unless it is short.
-    pub(crate) fn finish(&mut self, jobs: &[Shared], now: u64) {
+    pub(crate) fn finish(&mut self, jobs: impl Iterator<Item = Totals>, now: u64) {
         self.add(jobs);
         if now.saturating_sub(self.from) >= self.length / 2 || self.from == self.began {
             self.end_window(now);
         }
     }
 
-    fn add(&mut self, jobs: &[Shared]) {
-        for (job, last) in jobs.iter().zip(&mut self.last) {
-            let totals = job.live.totals();
+    fn add(&mut self, jobs: impl Iterator<Item = Totals>) {
+        for (totals, last) in jobs.zip(&mut self.last) {
             for dir in Dir::ALL {
                 // They begin again at 0 when the ramp ends.
                 let since = |now: u64, then: u64| now.checked_sub(then).unwrap_or(now);

@@ -12,6 +12,6 @@ pub(crate) use device::DeviceActivity;
 pub(crate) use disks::Disks;
 pub(crate) use eta::{Standing, estimate, estimate_job};
 pub(crate) use latency::{LEAD, LatencyMeter};
-pub(crate) use progress::{JobEnd, Meter};
+pub(crate) use progress::{JobEnd, Meter, style};
 pub(crate) use snapshots::{KnownJob, SnapshotMeter};
 pub(crate) use watch::JobWatch;

@@ -1,13 +1,13 @@
 //! Computes the progress of the run and of each job: rates since the last event, and what is left.
 
-use fiord_plan::{JobPlan, Mix, Plan, Rate, Unified};
+use fiord_plan::{JobPlan, Mix, Plan, Rate, Reporting, Unified};
 use fiord_stat::live::Totals;
 use fiord_stat::progress::{IntervalLatency, JobPhase, JobProgress, Progress, RunKind};
+use fiord_stat::report::NumberStyle;
 use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
 use super::{Standing, estimate, estimate_job};
 use crate::job::control::Phase;
-use crate::results::report::style;
 use crate::shared::Run;
 
 /// Keeps the totals of the last event, to compute the rates of the next.
@@ -105,6 +105,15 @@ impl Meter {
             style: plan.jobs.first().map(|job| style(&job.reporting)).unwrap_or_default(),
             unified: plan.jobs.iter().any(|job| job.reporting.unified == Unified::Mixed),
         }
+    }
+}
+
+/// How the job's numbers are printed.
+pub(crate) fn style(reporting: &Reporting) -> NumberStyle {
+    NumberStyle {
+        figures: u32::from(reporting.significant_figures),
+        kb_base: reporting.kb_base,
+        bits: reporting.unit_base == 1,
     }
 }
 

@@ -11,7 +11,7 @@ use super::progress::phase;
 use super::{JobEnd, Standing, estimate_job};
 use crate::job::control::{JobControl, Phase};
 use crate::shared::{Run, Shared};
-use crate::worker::{DeliveredCounts, WorkerResult};
+use crate::worker_result::{DeliveredCounts, WorkerResult};
 
 /// How long a snapshot waits for the counts before it looks for them, ns. A worker delivers them after the batch that it
 /// works on.

@@ -1,10 +1,10 @@
 //! Turns the results of the workers into the report.
 
-use fiord_plan::{FilePlan, IoPrio, JobPlan, Plan, Reporting, Unified};
+use fiord_plan::{FilePlan, IoPrio, JobPlan, Plan, Unified};
 use fiord_stat::job::{JobData, JobSettings, assemble};
 use fiord_stat::report::{
-    self, ClockReport, CoreBandwidth, Extras, GeneratorReport, GroupReport, JobShares, NumberStyle,
-    Report, SCHEMA,
+    self, ClockReport, CoreBandwidth, Extras, GeneratorReport, GroupReport, JobShares, Report,
+    SCHEMA,
 };
 use fiord_stat::shares::TimeShares;
 use fiord_sys::clock::TimeSource;
@@ -15,9 +15,9 @@ use super::{slices, specification};
 use crate::error::{self, JobError};
 use crate::job::steady::SteadyMember;
 use crate::job::timebase::Timebase;
-use crate::monitor::{DeviceActivity, Disks};
+use crate::monitor::{DeviceActivity, Disks, style};
 use crate::shared::Shared;
-use crate::worker::WorkerResult;
+use crate::worker_result::WorkerResult;
 use crate::zones::Counts;
 
 /// The facts that the report needs about the run as a whole.
@@ -193,15 +193,6 @@ fn settings(job: &JobPlan) -> JobSettings {
         latency_percentile: goal.map_or(100.0, |goal| f64::from(goal.share_ppm) / 10_000.0),
         latency_window: goal
             .map_or(Nanos::ZERO, |goal| Nanos::from_micros(goal.window.as_micros())),
-    }
-}
-
-/// How the job's numbers are printed.
-pub(crate) fn style(reporting: &Reporting) -> NumberStyle {
-    NumberStyle {
-        figures: u32::from(reporting.significant_figures),
-        kb_base: reporting.kb_base,
-        bits: reporting.unit_base == 1,
     }
 }
 

@@ -6,9 +6,10 @@ use fiord_plan::JobPlan;
 use fiord_stat::recorder::Recorder;
 use fiord_types::Dir;
 
-use super::track::{TrackedMaps, VerifyMaps};
+use super::track::TrackedMaps;
 use crate::error::JobError;
 use crate::hook::{Admission, Completed, Disposition, Events, Hook, IssuedIo};
+use crate::maps::VerifyMaps;
 
 /// Tells the maps of other jobs what one job overwrites.
 pub(crate) struct MapInformer {

@@ -25,7 +25,7 @@ pub(crate) mod save;
 mod services;
 #[cfg(test)]
 mod tests;
-pub(crate) mod track;
+mod track;
 mod verifier;
 mod write_journal;
 

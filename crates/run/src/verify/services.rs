@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::save::{ExtentLists, Journals, WriteProgress};
-use super::track::VerifyMaps;
+use crate::maps::VerifyMaps;
 
 /// What verification needs from the rest of the run.
 pub(crate) struct VerifyServices<'a> {

@@ -8,8 +8,8 @@ use fiord_plan::{
 };
 use fiord_types::{Bytes, Dir, Errno, Nanos, PerDir};
 
-use crate::worker::WorkerResult;
 use crate::worker::tests::run_plain;
+use crate::worker_result::WorkerResult;
 
 const SIZE: u64 = 256 << 10;
 

@@ -15,11 +15,12 @@ use super::judge::{CheckerThreads, Judge, WaitingRead};
 use super::pass::{PassDriver, TrimQueue, ZoneReads};
 use super::save::SavedState;
 use super::services::VerifyServices;
-use super::track::{ReadStates, SlotUse, TargetMaps, TrackedMaps, Tracker, WriteNumbers, ZoneWalk};
+use super::track::{ReadStates, SlotUse, TrackedMaps, Tracker, WriteNumbers, ZoneWalk};
 use crate::error::JobError;
 use crate::hook::{
     Admission, Completed, Disposition, Events, Extra, Hook, HookResults, IssuedIo, ReleasedSlot,
 };
+use crate::maps::TargetMaps;
 use crate::zones::{Placer, ReadBack};
 
 /// Verifies the I/Os of one job.

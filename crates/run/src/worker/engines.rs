@@ -6,10 +6,10 @@
 use fiord_engine::{Engine, EngineConfig, EngineError, MachineClock, Offload};
 use fiord_plan::{EnginePlan, JobPlan};
 
-use super::WorkerResult;
 use super::layers::{Boxed, Layered, Sendable};
 use super::setup::{JobContext, with_boxed, with_hot};
 use super::traced::Tracer;
+use crate::worker_result::WorkerResult;
 
 macro_rules! setup {
     ($($plan:ident => $engine:ident, $loops:ident, $kind:ident;)*) => {

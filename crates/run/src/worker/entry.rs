@@ -11,12 +11,13 @@ use super::layers::{Boxed, Layered};
 use super::locked::Locked;
 use super::setup::{JobContext, failed, with_boxed};
 use super::traced::Tracer;
-use super::{RunServices, WorkerResult, engines};
+use super::{RunServices, engines};
 use crate::error::{JobError, Stage};
 use crate::files::Files;
 use crate::files::lock::FileLock;
 use crate::job::control::{JobControl, Phase};
 use crate::job::thread;
+use crate::worker_result::WorkerResult;
 
 /// Runs a job instance on the calling thread to its end. Calls `ready` when everything is set up; the first I/O
 /// follows [`JobControl::go`]. `clock` times engines that do real I/O.

@@ -15,6 +15,7 @@ use fiord_stat::slices::Slices;
 use fiord_sys::bus::BusWatch;
 use fiord_types::{Dir, Nanos};
 
+use super::RunServices;
 use super::core::{JobState, opens_all};
 use super::hooks::{HookInputs, Hooks, IologHook};
 use super::layers::{Borrowed, Layered};
@@ -23,7 +24,6 @@ use super::loops::mode::{
 };
 use super::loops::{Payload, Worker, open_all};
 use super::traced::{Traced, Tracer};
-use super::{RunServices, WorkerResult};
 use crate::content::content_of;
 use crate::error::{JobError, Stage};
 use crate::files::Files;
@@ -31,6 +31,7 @@ use crate::job::control::{JobControl, Phase};
 use crate::logs::JobLog;
 use crate::trace::replay::ReplayFeed;
 use crate::verify::{MapInformer, Verifier, WriteJournal};
+use crate::worker_result::WorkerResult;
 use crate::zones::Placer;
 
 /// The job that is set up, and what it needs for that.

@@ -23,8 +23,10 @@ use super::hooks::Hooks;
 use super::loops::mode::{Asynchronous, Dynamic, Mode};
 use super::loops::{Payload, Worker};
 use super::*;
+use crate::error::JobError;
 use crate::files::Files;
 use crate::job::control::JobControl;
+use crate::worker_result::WorkerResult;
 
 /// Files that do not exist.
 struct NoFiles(u32);

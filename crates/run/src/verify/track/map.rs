@@ -12,10 +12,10 @@ use fiord_load::{Io, IoAttributes};
 use fiord_plan::{Backlog, JobPlan};
 use fiord_types::{Bytes, Dir, FileIndex};
 
-use super::shared_maps::{TargetClaim, TargetMaps, VerifyMaps};
 use super::unread::UnreadWrites;
 use crate::error::{JobError, Stage};
 use crate::hook::{Admission, Delay};
+use crate::maps::{TargetClaim, TargetMaps, VerifyMaps};
 use crate::verify::contents::{GranuleStates, StoredContents, TrimmedBlocks};
 
 /// How long a job waits before it claims granules again that another job has claimed.

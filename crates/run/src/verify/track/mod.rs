@@ -6,7 +6,6 @@
 //! | which number does a write have, what is in each slot | `slot_use.rs` |
 //! | by the order of the writes, if each block is written once | `replay.rs` |
 //! | by a map, if blocks are written more than once | `map.rs` |
-//! | which maps do jobs share that verify a target | `shared_maps.rs` |
 //! | which writes wait to be read back (`verify_backlog`) | `unread.rs` |
 //! | which writes of an earlier run are checked (`verify_state_load`) | `expected.rs` |
 //! | and if it wrote blocks more than once | `last_writes.rs` |
@@ -18,7 +17,6 @@ mod last_writes;
 mod map;
 mod ranges;
 mod replay;
-mod shared_maps;
 mod slot_use;
 mod unread;
 mod zone_walk;
@@ -26,7 +24,6 @@ mod zone_walk;
 pub(super) use self::expected::OrderSums;
 pub(super) use self::map::{MapStep, ReadStates, TrackedMaps};
 pub(super) use self::replay::PassStep;
-pub(crate) use self::shared_maps::{TargetMaps, VerifyMaps};
 pub(super) use self::slot_use::{SlotUse, WriteNumbers};
 pub(super) use self::zone_walk::ZoneWalk;
 
@@ -42,6 +39,7 @@ use self::replay::Replay;
 use super::contents::{ReadKnowledge, StoredContents};
 use crate::error::JobError;
 use crate::hook::{Admission, IssuedIo};
+use crate::maps::VerifyMaps;
 
 /// How the job knows which write a block contains.
 pub(super) enum Tracker {

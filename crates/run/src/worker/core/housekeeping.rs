@@ -10,12 +10,12 @@ use fiord_sys::bus::BusWatch;
 use fiord_sys::usage::{self, ResourceUsage};
 use fiord_types::{Dir, Errno, Nanos, PerDir};
 
-use super::super::{DeliveredCounts, WorkerResult};
 use super::JobState;
 use crate::error::{JobError, Stage};
 use crate::hook::Check;
 use crate::job::control::StopReason;
 use crate::job::steady::Sampler;
+use crate::worker_result::{DeliveredCounts, WorkerResult};
 
 /// How often a worker publishes its counters, ns. In between, housekeeping costs one comparison for
 /// each round of the loop.

@@ -9,12 +9,12 @@ use fiord_types::{Dir, Errno, FileIndex};
 
 use fiord_stat::recorder::Times;
 
-use super::super::WorkerResult;
 use super::super::core::JobState;
 use super::detach;
 use crate::error::{JobError, Stage};
 use crate::hook::Completed;
 use crate::job::control::Phase;
+use crate::worker_result::WorkerResult;
 
 /// Flushes as the job asks. `slot`: a slot to flush with.
 pub(super) fn finish<E: Engine>(

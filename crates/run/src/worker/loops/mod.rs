@@ -28,12 +28,12 @@ use fiord_stat::shares::LoopStage;
 use fiord_types::FileIndex;
 
 use self::mode::Mode;
-use super::WorkerResult;
 use super::core::{JobState, opens_all};
 use super::layers::Borrowed;
 use crate::error::{JobError, Stage};
 use crate::files::Files;
 use crate::hook::{Events, Extra};
+use crate::worker_result::WorkerResult;
 
 /// The bytes of writes.
 pub(super) trait Payload {

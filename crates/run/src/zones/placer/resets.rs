@@ -12,7 +12,7 @@ use fiord_types::{Bytes, FileIndex, ZoneIndex};
 
 use super::{Placer, ZonePlacement};
 use crate::error::JobError;
-use crate::verify::track::TargetMaps;
+use crate::maps::TargetMaps;
 
 /// A range of a file that is discarded soon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
