@@ -20,6 +20,7 @@ use fiord_job::option::engine::EngineDef;
 use fiord_job::option::table;
 
 use crate::fiord::{Place, work};
+use crate::ground::Loop;
 
 /// Returns the supported engines that read and write files.
 pub(crate) fn file_engines() -> impl Iterator<Item = &'static EngineDef> {
@@ -68,6 +69,21 @@ fn trims_on_the_engine_without_a_device() {
         );
         let jobs = work(&place.run(&line).ok().json());
         assert_eq!(jobs[0].2.map(|d| d.1), [0, writes, 64], "{word}");
+    }
+}
+
+/// The kernel refuses a discard through the ring with EBUSY if another job dirties the page cache at the same time.
+#[test]
+fn trims_and_buffered_writes_of_two_jobs_share_a_device() {
+    let place = Place::new();
+    let Some(device) = Loop::new(&place, 8 << 20) else { return };
+    let line = format!(
+        "--name=j --filename={} --rw=randtrimwrite --bs=4k --size=4m --numjobs=2 --thread=1 --iodepth=4 \
+         --ioengine=io_uring --output-format=json",
+        device.path()
+    );
+    for job in work(&place.run(&line).ok().json()) {
+        assert_eq!(job.2.map(|d| d.1), [0, 1024, 1024]);
     }
 }
 
