@@ -24,12 +24,15 @@ const BLOCKS: u64 = 16;
 /// Size of a block, in bytes.
 const BLOCK: usize = 4096;
 /// No read except the first starts after this time, however slow the devices are. Each file gets an
-/// equal share. The samples of a file are unavailable if less than half of its blocks could be read: one block says
-/// nothing about a file.
+/// equal share.
 const TIME: Duration = Duration::from_millis(50);
 
 /// Returns the bytes of a file that a job reads; `None` if it reads nothing of it.
 pub type ReadRange<'a> = &'a dyn Fn(&JobPlan, &FilePlan) -> Option<Range<Bytes>>;
+
+/// Minimum number of blocks that say something about a file. The samples of a file are unavailable if there was no time for
+/// them.
+const MIN_BLOCKS: u64 = 4;
 
 /// The sampled blocks of one file or device.
 #[derive(Debug, Clone)]
@@ -139,7 +142,7 @@ fn zeros(path: &Path, from: Bytes, len: Bytes, until: Instant) -> Evidence<Optio
         looked += u64::from(n > 0);
         zero += u64::from(n > 0 && block[..n].iter().all(|byte| *byte == 0));
         if Instant::now() >= until && i + 1 < wanted {
-            return Ok((2 * (i + 1) >= wanted).then_some((looked, zero)));
+            return Ok((i + 1 >= MIN_BLOCKS).then_some((looked, zero)));
         }
     }
     Ok(Some((looked, zero)))

@@ -111,7 +111,7 @@ fn a_file_that_the_run_removes_is_examined_before_the_run() {
             let ran = json(&place, &job);
             assert!(!place.path("f").exists(), "{job}");
             let unchecked = ran.json()["fiord"]["not_checked"].to_string();
-            // On a busy machine the time for samples can be over before half of them are read.
+            // On a busy machine the time for samples can be over before four of them are read.
             if !unchecked.contains("samples of files are read for 50 ms") {
                 break (ran, unchecked);
             }
