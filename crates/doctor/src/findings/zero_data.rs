@@ -24,8 +24,8 @@ pub(crate) const CHECK: Check = Check {
     detection: "After the run, fiord reads up to 16 blocks of 4 KiB, spread over the bytes that \
                 a job read (a sequential job that ended early read only the beginning of its range), once more (it reads nothing extra during the run, and keeps nothing of \
                 what jobs read). If the run removes the file, fiord reads these blocks before the \
-                run. It reads for 50 ms at most; if that is too short for four blocks of a file, \
-                the finding is not checked. The finding is reported if more than half of these blocks hold \
+                run. It reads for 50 ms, and for 150 ms if the devices are slow; if that is too short for four blocks \
+                of a file, the finding is not checked. The finding is reported if more than half of these blocks hold \
                 only zeros; each device or file has its own finding. The check is silent for \
                 devices and files that the run writes, for jobs that read nothing, and if \
                 `unwritten-data` already covers the file.",

@@ -104,7 +104,7 @@ impl Machine {
     }
 
     /// Examines the machine right before a run as [`Machine::survey`] does. If the run removes files, it also
-    /// samples blocks of the data that jobs read of them, for at most 50 ms. `reads` says what they read.
+    /// samples blocks of the data that jobs read of them, for at most 150 ms. `reads` says what they read.
     #[must_use]
     pub fn survey_before(plan: &Plan, reads: ReadRange<'_>) -> Machine {
         // First, so that the jobs do not seem to have read these blocks from storage.
@@ -113,7 +113,7 @@ impl Machine {
     }
 
     /// Examines the machine after a run as [`Machine::survey`] does, and also samples blocks of the data
-    /// that jobs read, for at most 50 ms. `reads` says what they read.
+    /// that jobs read, for at most 150 ms. `reads` says what they read.
     #[must_use]
     pub fn survey_after(plan: &Plan, reads: ReadRange<'_>) -> Machine {
         let machine = Machine::survey(plan);

@@ -23,8 +23,8 @@ use super::{Evidence, Unavailable};
 const BLOCKS: u64 = 16;
 /// Size of a block, in bytes.
 const BLOCK: usize = 4096;
-/// No read except the first starts after this time, however slow the devices are. Each file gets an
-/// equal share.
+/// Time for the samples of all files. Each file gets an equal share. If the devices are so slow that this is too short for
+/// [`MIN_BLOCKS`] of each file, no read starts after [`PATIENCE`] times this time.
 const TIME: Duration = Duration::from_millis(50);
 
 /// Returns the bytes of a file that a job reads; `None` if it reads nothing of it.
@@ -33,6 +33,8 @@ pub type ReadRange<'a> = &'a dyn Fn(&JobPlan, &FilePlan) -> Option<Range<Bytes>>
 /// Minimum number of blocks that say something about a file. The samples of a file are unavailable if there was no time for
 /// them.
 const MIN_BLOCKS: u64 = 4;
+/// Multiple of the time for samples after which no read starts.
+const PATIENCE: u32 = 3;
 
 /// The sampled blocks of one file or device.
 #[derive(Debug, Clone)]
@@ -64,7 +66,7 @@ pub(super) fn take(plan: &Plan, when: When, reads: ReadRange<'_>) -> Vec<Sampled
 }
 
 fn take_for(plan: &Plan, when: When, reads: ReadRange<'_>, time: Duration) -> Vec<SampledBlocks> {
-    let until = Instant::now() + time;
+    let (until, last) = (Instant::now() + time, Instant::now() + time * PATIENCE);
     let removed: HashSet<&Path> = removed(plan).collect();
     let (chosen, _) = super::files::chosen(plan);
     let chosen: HashSet<&OsStr, FixedState> = chosen.into_iter().map(Path::as_os_str).collect();
@@ -84,11 +86,13 @@ fn take_for(plan: &Plan, when: When, reads: ReadRange<'_>, time: Duration) -> Ve
         let left = until.saturating_duration_since(Instant::now());
         let share = left / u32::try_from(read.len() - n).unwrap_or(u32::MAX);
         let len = range.end.saturating_sub(range.start);
-        let zeros = match left.is_zero() && n > 0 {
-            true => None,
-            false => zeros(&file.path, range.start, len, Instant::now() + share).transpose(),
+        let until = Instant::now() + share;
+        let zeros = match Instant::now() < last {
+            true => zeros(&file.path, range.start, len, (until, last)).transpose(),
+            false => None,
         };
-        let late = || Unavailable(format!("samples of files are read for {} ms", time.as_millis()));
+        let most = (time * PATIENCE).as_millis();
+        let late = || Unavailable(format!("samples of files are read for {most} ms"));
         let zeros = zeros.unwrap_or_else(|| Err(late()));
         let job = job.identity.index;
         let (path, range) = (file.path.clone(), range.clone());
@@ -120,7 +124,13 @@ fn removed(plan: &Plan) -> impl Iterator<Item = &Path> {
 }
 
 /// Returns how many blocks were read, and how many of them hold only zeros; `None` if the time was too short.
-fn zeros(path: &Path, from: Bytes, len: Bytes, until: Instant) -> Evidence<Option<(u64, u64)>> {
+/// After `until`, no more than the minimum is read; after `last`, nothing.
+fn zeros(
+    path: &Path,
+    from: Bytes,
+    len: Bytes,
+    (until, last): (Instant, Instant),
+) -> Evidence<Option<(u64, u64)>> {
     let fd = Open::read_only().open(path).map_err(|e| Unavailable::of(&e))?;
     // Without read-ahead, a block costs one read of the device.
     let _ = file::advise(&fd, from, len, PageCacheAdvice::Random);
@@ -141,8 +151,9 @@ fn zeros(path: &Path, from: Bytes, len: Bytes, until: Instant) -> Evidence<Optio
         }
         looked += u64::from(n > 0);
         zero += u64::from(n > 0 && block[..n].iter().all(|byte| *byte == 0));
-        if Instant::now() >= until && i + 1 < wanted {
-            return Ok((i + 1 >= MIN_BLOCKS).then_some((looked, zero)));
+        let enough = i + 1 >= MIN_BLOCKS.min(wanted);
+        if Instant::now() >= if enough { until } else { last } {
+            return Ok(enough.then_some((looked, zero)));
         }
     }
     Ok(Some((looked, zero)))
