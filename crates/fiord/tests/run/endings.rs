@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::fiord::{Place, a_moment, documents, end, signal, under_way, work};
+use crate::fiord::{Place, a_moment, documents, end, signal, some_work, under_way, until, work};
 use crate::fuse::{FOREVER, Seeks, Served};
 
 const LONG: &str = "--name=a --rw=read --bs=4k --size=1g --ioengine=null --time_based --runtime=60";
@@ -66,22 +66,25 @@ fn a_saved_result_says_what_stopped_the_run() {
 #[test]
 fn sigusr1_reports_and_goes_on() {
     let place = Place::new();
-    let line = LONG.replace("runtime=60", "runtime=1500ms");
-    let child = place.start(&format!("{line} --output-format=json"));
-    under_way(&child);
-    signal(&child, "USR1");
-    let ran = end(child, SOON);
-    assert_eq!(ran.status, Some(0), "{ran:?}");
-    let documents = ran.documents();
-    assert_eq!(documents.len(), 2);
-    let [earlier, later] = [0, 1].map(|i: usize| work(&documents[i])[0].2[0].1);
-    assert!(0 < earlier && earlier < later, "{earlier} {later}");
-
-    let child = place.start(&line);
-    under_way(&child);
-    signal(&child, "USR1");
-    let ran = end(child, SOON);
-    assert_eq!(ran.out.matches("Run status group 0").count(), 2, "{ran:?}");
+    let written = || std::fs::read_to_string(place.path("report")).unwrap_or_default();
+    for (format, whole) in [("json", "\n}\n"), ("normal", "Run status group 0")] {
+        let child = place.start(&format!("{LONG} --output=report --output-format={format}"));
+        under_way(&child);
+        signal(&child, "USR1");
+        until("the report", || written().contains(whole));
+        some_work(child.id());
+        signal(&child, "INT");
+        assert_eq!(end(child, SOON).status, Some(128));
+        if format == "json" {
+            let documents = documents(&written());
+            assert_eq!(documents.len(), 2);
+            let [earlier, later] = [0, 1].map(|i: usize| work(&documents[i])[0].2[0].1);
+            assert!(0 < earlier && earlier < later, "{earlier} {later}");
+        } else {
+            assert_eq!(written().matches(whole).count(), 2, "{}", written());
+        }
+        std::fs::remove_file(place.path("report")).unwrap();
+    }
 }
 
 #[test]
@@ -332,7 +335,9 @@ fn reports_of_a_job_that_waits_for_the_device_have_what_it_did() {
     ));
     let documents = ran.ok().documents();
     let done: Vec<u64> = documents.iter().map(|document| work(document)[0].2[0].1).collect();
-    assert!(documents.len() > 2 && done.is_sorted() && done[0] > 0, "{done:?}");
+    // On a busy machine, the first reports come before the first I/O is over.
+    let under_way = done.iter().any(|done| (1..4).contains(done));
+    assert!(documents.len() > 2 && done.is_sorted() && under_way, "{done:?}");
     assert_eq!(done.last(), Some(&4));
 }
 
