@@ -153,7 +153,7 @@ fn on_files(place: &Place) -> Option<Vec<&'static str>> {
     let file = format!("--filename={directory}/ours --size=4m");
     let cached = format!("{file} --rw=read --name=b {file} --stonewall --rw=randwrite --direct=1");
     seen(place, "cache-under-direct", &format!("{cached} --bs=4k --invalidate=0 --number_ios=50"));
-    let contents = "--rw=write --size=8m --io_size=4g --filename=/dev/null --bs=256k \
+    let contents = "--rw=write --size=8m --runtime=4 --time_based --filename=/dev/null --bs=256k \
                     --refill_buffers=1";
     seen(place, "contents-cost", contents);
     std::fs::write(mounted.point.join("short"), [7; 4096]).unwrap();
