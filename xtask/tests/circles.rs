@@ -3,6 +3,8 @@
 //!
 //! A parent and its child are not counted: a parent puts its children together.
 
+mod sources;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,20 +33,11 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
 }
 
-/// Finds the source files below a directory, without tests.
-fn files(directory: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(directory).expect("a directory of the workspace") {
-        let path = entry.expect("an entry of a directory").path();
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if stem.ends_with("tests") || stem.starts_with("fixture") {
-            continue;
-        }
-        if path.is_dir() {
-            files(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
+/// Whether a path is a source file, or a directory of them, and not a test.
+fn is_source(path: &Path) -> bool {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let test = stem.ends_with("tests") || stem.starts_with("fixture");
+    !test && (path.is_dir() || path.extension().is_some_and(|extension| extension == "rs"))
 }
 
 fn crates() -> Vec<Crate> {
@@ -58,8 +51,7 @@ fn crates() -> Vec<Crate> {
 
 /// Reads the modules of the crate with this source directory.
 fn read(directory: &Path) -> Crate {
-    let mut found = Vec::new();
-    files(directory, &mut found);
+    let found = sources::below(directory, &is_source);
     let module = |file: PathBuf| {
         let text = fs::read_to_string(&file).expect("a source file");
         let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();

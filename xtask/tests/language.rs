@@ -1,8 +1,10 @@
 //! Comments are in plain English: the patterns below make a reader decode a sentence. `CONTRIBUTING.md`
 //! has the rules and examples.
 
+mod sources;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Beginnings of a comment that refer to a neighbour. Generated documentation is sorted by name, so the
 /// neighbour is elsewhere.
@@ -50,19 +52,14 @@ const WORDS: [&str; 21] = [
     "so much",
 ];
 
-/// Every Rust file, shell script and job file below a directory, except this file.
-fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(directory).expect("a directory of the workspace") {
-        let path = entry.expect("an entry of a directory").path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+/// Whether a path is a Rust file, shell script or job file, except this file, or a directory of them.
+fn is_checked(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let ends = [".rs", ".sh", ".fio"].iter().any(|end| name.ends_with(end));
+    match path.is_dir() {
         // Cargo marks its build directories with this file.
-        if path.is_dir() && !path.join("CACHEDIR.TAG").exists() {
-            sources(&path, found);
-        } else if [".rs", ".sh", ".fio"].iter().any(|end| name.ends_with(end))
-            && name != "language.rs"
-        {
-            found.push(path);
-        }
+        true => !path.join("CACHEDIR.TAG").exists(),
+        false => ends && name != "language.rs",
     }
 }
 
@@ -117,10 +114,9 @@ fn fault(comment: &str, begins: bool) -> Option<String> {
 #[test]
 fn comments_are_in_plain_english() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
-    let mut files = Vec::new();
-    for directory in ["crates", "xtask", "mpi", "fuzz", "tests", "examples"] {
-        sources(&root.join(directory), &mut files);
-    }
+    let directories = ["crates", "xtask", "mpi", "fuzz", "tests", "examples"];
+    let files =
+        directories.map(|directory| sources::below(&root.join(directory), &is_checked)).concat();
     assert!(files.len() > 300, "only {} files were found", files.len());
     let mut faults = Vec::new();
     for file in files {
@@ -131,7 +127,7 @@ fn comments_are_in_plain_english() {
             let begins = previous.is_none_or(str::is_empty);
             let is_doc = ["///", "//!"].iter().any(|mark| line.trim_start().starts_with(mark));
             let why = match current {
-                Some(text) if is_doc && previous.is_none() && begins_with_pronoun(text) => {
+                Some(text) if is_doc && begins && begins_with_pronoun(text) => {
                     Some("begins with a pronoun".into())
                 }
                 Some(text) => fault(text, begins),

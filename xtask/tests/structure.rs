@@ -4,6 +4,8 @@
 //!
 //! Only code of the product is counted: no tests, test fixtures, examples or tasks of developers.
 
+mod sources;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,26 +55,18 @@ impl Source {
     }
 }
 
+/// Whether a path is a source file of the product, or a directory of them.
+fn is_product(path: &Path) -> bool {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let test = stem.ends_with("tests") || stem.starts_with("fixture");
+    let is_source = path.is_dir() || path.extension().is_some_and(|extension| extension == "rs");
+    is_source && !test && stem != "examples" && stem != "golden"
+}
+
 /// Every source file of the product, sorted by name.
 fn sources() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
-    let mut directories = vec![root.join("crates")];
-    let mut files: Vec<PathBuf> = Vec::new();
-    while let Some(directory) = directories.pop() {
-        for entry in fs::read_dir(directory).expect("a directory of the workspace") {
-            let path = entry.expect("an entry of a directory").path();
-            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let test = stem.ends_with("tests") || stem.starts_with("fixture");
-            if test || stem == "examples" || stem == "golden" {
-                continue;
-            }
-            if path.is_dir() {
-                directories.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                files.push(path);
-            }
-        }
-    }
+    let mut files = sources::below(&root.join("crates"), &is_product);
     files.sort();
     let read = |path: PathBuf| {
         let text = fs::read_to_string(&path).expect("a source file");

@@ -15,7 +15,7 @@ impl FromSignals {
     /// Installs the handlers.
     ///
     /// # Errors
-    /// Those of [`fiord_sys::signal::install`].
+    /// Errors of [`fiord_sys::signal::install`].
     pub fn install() -> fiord_sys::Result<Self> {
         let signals = fiord_sys::signal::install()?;
         Ok(FromSignals { signals, reported_stops: 0, reported_status: signals.status_requests() })

@@ -196,7 +196,7 @@ pub fn resolve_invocation(
 /// this machine stands for, to learn their sizes.
 ///
 /// # Errors
-/// Those of [`resolve_invocation`], and targets that do not answer.
+/// Errors of [`resolve_invocation`], and targets that do not answer.
 pub fn resolve_connected(
     invocation: &Invocation,
     endpoints: Option<&dyn Endpoints>,
@@ -208,7 +208,7 @@ pub fn resolve_connected(
 /// Resolves the jobs of an invocation as [`resolve_invocation`] does, with these options.
 ///
 /// # Errors
-/// Those of [`resolve_connected`].
+/// Errors of [`resolve_connected`].
 pub fn resolve_with(
     invocation: &Invocation,
     options: PlanOptions,

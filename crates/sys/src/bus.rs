@@ -107,7 +107,7 @@ impl BusGuard {
     /// another thread would read the anonymous page without noticing the fault.
     ///
     /// # Errors
-    /// Those of `sigaction(2)`.
+    /// Errors of `sigaction(2)`.
     pub fn new(start: *const u8, len: usize) -> Result<BusGuard> {
         BusGuard::of_pages(start, len, host::page_size())
     }
@@ -116,7 +116,7 @@ impl BusGuard {
     /// rules of [`BusGuard::new`] apply.
     ///
     /// # Errors
-    /// Those of `sigaction(2)`.
+    /// Errors of `sigaction(2)`.
     pub fn of_pages(start: *const u8, len: usize, page: usize) -> Result<BusGuard> {
         install()?;
         let range = Range::unused();
@@ -189,7 +189,7 @@ impl Drop for BusGuard {
 /// Installs the signal handler, once per process.
 ///
 /// # Errors
-/// Those of `sigaction(2)`.
+/// Errors of `sigaction(2)`.
 fn install() -> Result<()> {
     static INSTALLED: OnceLock<Result<()>> = OnceLock::new();
     INSTALLED.get_or_init(install_once).clone()

@@ -149,7 +149,7 @@ impl fmt::Display for CpuSet {
 /// Returns the CPUs that are online according to sysfs; without sysfs, those of [`allowed`].
 ///
 /// # Errors
-/// Those of [`allowed`].
+/// Errors of [`allowed`].
 pub fn online() -> Result<CpuSet> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
     match CpuSet::parse(&text) {
@@ -162,7 +162,7 @@ pub fn online() -> Result<CpuSet> {
 /// `taskset` may exclude some.
 ///
 /// # Errors
-/// Those of `sched_getaffinity(2)`.
+/// Errors of `sched_getaffinity(2)`.
 pub fn allowed() -> Result<CpuSet> {
     // The kernel refuses a buffer smaller than its own mask, whose size no call returns.
     let mut words = vec![0u64; 16];

@@ -218,7 +218,7 @@ impl CountedDisk {
     /// Reads the current counters.
     ///
     /// # Errors
-    /// Those of reading the `stat` file; `EINVAL` if its format is unknown.
+    /// Errors of reading the `stat` file; `EINVAL` if its format is unknown.
     pub fn counters(&self) -> Result<Counters> {
         let path = self.sysfs.join("stat");
         let text = std::fs::read_to_string(&path)
@@ -274,7 +274,7 @@ fn nvme_path(name: &str) -> Option<(u32, u32)> {
 /// the upper directory.
 ///
 /// # Errors
-/// Those of `stat(2)` and of reading the mount table.
+/// Errors of `stat(2)` and of reading the mount table.
 pub fn disks_of(path: &Path) -> Result<Vec<CountedDisk>> {
     let mut disks: Vec<CountedDisk> = Vec::new();
     for device in devices_of(path, 4)? {
@@ -421,7 +421,7 @@ impl DiskWatch {
     /// paths. A path without a disk is skipped, because it has no counters.
     ///
     /// # Errors
-    /// Those of [`disks_of`] and [`CountedDisk::counters`].
+    /// Errors of [`disks_of`] and [`CountedDisk::counters`].
     pub fn start<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<DiskWatch> {
         let mut watch = DiskWatch::default();
         for path in paths {
@@ -433,7 +433,7 @@ impl DiskWatch {
     /// Starts watching the disks of one more path.
     ///
     /// # Errors
-    /// Those of [`disks_of`] and [`CountedDisk::counters`].
+    /// Errors of [`disks_of`] and [`CountedDisk::counters`].
     pub fn add(&mut self, path: &Path) -> Result<()> {
         self.add_disks(&disks_of(path)?)
     }
@@ -441,7 +441,7 @@ impl DiskWatch {
     /// Starts watching these disks too.
     ///
     /// # Errors
-    /// Those of [`CountedDisk::counters`].
+    /// Errors of [`CountedDisk::counters`].
     pub fn add_disks(&mut self, disks: &[CountedDisk]) -> Result<()> {
         for disk in disks {
             if !self.disks.iter().any(|known| known.disk.name == disk.name) {
@@ -454,7 +454,7 @@ impl DiskWatch {
     /// Starts over: activity until now does not count (for example when the ramp time ends).
     ///
     /// # Errors
-    /// Those of [`CountedDisk::counters`].
+    /// Errors of [`CountedDisk::counters`].
     pub fn restart(&mut self) -> Result<()> {
         self.disks.iter_mut().try_for_each(Watched::restart)
     }
@@ -462,7 +462,7 @@ impl DiskWatch {
     /// Returns the activity of the disks since the start. May be called repeatedly.
     ///
     /// # Errors
-    /// Those of [`CountedDisk::counters`].
+    /// Errors of [`CountedDisk::counters`].
     pub fn activity(&self) -> Result<Vec<Activity>> {
         self.disks.iter().map(Watched::activity).collect()
     }

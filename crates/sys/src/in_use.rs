@@ -78,7 +78,7 @@ impl std::fmt::Display for WriteObstacle {
 /// Returns the first user of the device or file at a path. For many paths use [`Users::user`].
 ///
 /// # Errors
-/// Those of [`Users::user`].
+/// Errors of [`Users::user`].
 pub fn user(path: &Path) -> Result<Option<WriteObstacle>> {
     Users::now().user(path)
 }
@@ -98,7 +98,7 @@ pub struct Storage {
 /// names an NVMe generic device, a SCSI generic device or raw flash. `None` for other files.
 ///
 /// # Errors
-/// Those of `stat(2)`.
+/// Errors of `stat(2)`.
 pub fn storage(path: &Path) -> Result<Option<Storage>> {
     let facts = file::facts(path)?;
     Ok(match (facts.kind, facts.node) {
@@ -173,7 +173,7 @@ impl Users {
     /// Checks that mounts and swap areas can be determined at all.
     ///
     /// # Errors
-    /// Those of reading the mount table.
+    /// Errors of reading the mount table.
     pub fn readable(&self) -> Result<()> {
         self.tables().map(drop)
     }
@@ -216,7 +216,7 @@ impl Users {
     /// not affect them.
     ///
     /// # Errors
-    /// Those of reading the mount table.
+    /// Errors of reading the mount table.
     pub fn of(&self, sysfs: &Path) -> Result<Vec<DeviceUse>> {
         self.uses_of(self.family(sysfs))
     }
@@ -225,7 +225,7 @@ impl Users {
     /// as swap. Also works for a device that sysfs does not know, but then only finds the device itself.
     ///
     /// # Errors
-    /// Those of reading the mount table.
+    /// Errors of reading the mount table.
     pub fn of_device(&self, device: Device) -> Result<Vec<DeviceUse>> {
         match self.sysfs(device) {
             Some(sysfs) => self.of(&sysfs),

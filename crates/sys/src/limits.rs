@@ -46,7 +46,7 @@ pub enum LimitKind {
 /// Returns a limit of this process.
 ///
 /// # Errors
-/// Those of `getrlimit(2)`.
+/// Errors of `getrlimit(2)`.
 pub fn of(kind: LimitKind) -> Result<ResourceLimit> {
     read(match kind {
         LimitKind::AddressSpace => libc::RLIMIT_AS,
@@ -58,7 +58,7 @@ pub fn of(kind: LimitKind) -> Result<ResourceLimit> {
 /// Returns the limit on open files (`RLIMIT_NOFILE`).
 ///
 /// # Errors
-/// Those of `getrlimit(2)`.
+/// Errors of `getrlimit(2)`.
 pub fn open_files() -> Result<ResourceLimit> {
     read(libc::RLIMIT_NOFILE)
 }
@@ -66,7 +66,7 @@ pub fn open_files() -> Result<ResourceLimit> {
 /// Returns the limit on the size of files that this process writes, in bytes (`RLIMIT_FSIZE`).
 ///
 /// # Errors
-/// Those of `getrlimit(2)`.
+/// Errors of `getrlimit(2)`.
 pub fn file_size() -> Result<ResourceLimit> {
     read(libc::RLIMIT_FSIZE)
 }
@@ -75,7 +75,7 @@ pub fn file_size() -> Result<ResourceLimit> {
 /// the hard one, if they are lower. Returns the soft limit now in force, which may be below `want`.
 ///
 /// # Errors
-/// Those of `getrlimit(2)` and `setrlimit(2)`.
+/// Errors of `getrlimit(2)` and `setrlimit(2)`.
 pub fn raise_open_files(want: u64) -> Result<u64> {
     raise(libc::RLIMIT_NOFILE, want)
 }
@@ -132,7 +132,7 @@ impl std::fmt::Display for Kernel {
 /// Returns the running kernel's release, as `uname -r` prints it.
 ///
 /// # Errors
-/// Those of `uname(2)`.
+/// Errors of `uname(2)`.
 pub fn kernel_release() -> Result<String> {
     // SAFETY: `utsname` is a C struct of character arrays, for which all zeroes is a value.
     let mut names: libc::utsname = unsafe { std::mem::zeroed() };
@@ -146,7 +146,7 @@ pub fn kernel_release() -> Result<String> {
 /// Returns the running kernel's version.
 ///
 /// # Errors
-/// Those of `uname(2)`; `EINVAL` if the release has an unknown format.
+/// Errors of `uname(2)`; `EINVAL` if the release has an unknown format.
 pub fn kernel() -> Result<Kernel> {
     Kernel::parse(&kernel_release()?).ok_or_else(|| Error::new("uname", Errno::EINVAL))
 }

@@ -181,7 +181,7 @@ impl Mapping {
     /// page cache; [`Mapping::sync`] writes it out.
     ///
     /// # Errors
-    /// Those of [`Mapping::read`]; `ENOSPC` if the file system has no space to fill a hole; `EBADF` if the
+    /// Errors of [`Mapping::read`]; `ENOSPC` if the file system has no space to fill a hole; `EBADF` if the
     /// file is mapped for reading.
     #[inline(always)]
     pub fn write(&mut self, offset: u64, from: &[u8]) -> Result<()> {
@@ -201,7 +201,7 @@ impl Mapping {
     /// after the next [`drain`](crate::persistent_memory::drain) of this thread.
     ///
     /// # Errors
-    /// Those of [`Mapping::write`].
+    /// Errors of [`Mapping::write`].
     #[inline(always)]
     pub fn persist(&mut self, offset: u64, from: &[u8], how: PersistentWrite) -> Result<()> {
         if self.access != MappingAccess::Write {

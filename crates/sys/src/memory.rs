@@ -129,7 +129,7 @@ impl MemoryRegion {
     /// Requests transparent huge pages for the whole region, or forbids them.
     ///
     /// # Errors
-    /// Those of `madvise(2)`: `EINVAL` if the kernel has no transparent huge pages.
+    /// Errors of `madvise(2)`: `EINVAL` if the kernel has no transparent huge pages.
     pub fn transparent_huge_pages(&self, on: bool) -> Result<()> {
         let advice = if on { libc::MADV_HUGEPAGE } else { libc::MADV_NOHUGEPAGE };
         // SAFETY: the range is a mapping of this value, and the advice does not change its contents.
@@ -277,7 +277,7 @@ impl Drop for MemoryRegion {
 /// cache.
 ///
 /// # Errors
-/// Those of [`MemoryRegion::new`] and [`MemoryRegion::lock`].
+/// Errors of [`MemoryRegion::new`] and [`MemoryRegion::lock`].
 pub fn pin(bytes: usize) -> Result<MemoryRegion> {
     let mut region = MemoryRegion::new(&MemorySource::Malloc, bytes, 0)?;
     region.lock()?;

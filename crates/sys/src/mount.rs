@@ -83,7 +83,7 @@ fn btrfs_siblings(known: &[Device]) -> Vec<Device> {
 /// Reads all mounts that this process sees.
 ///
 /// # Errors
-/// Those of reading `/proc/self/mountinfo`.
+/// Errors of reading `/proc/self/mountinfo`.
 pub fn mounts() -> Result<Vec<Mount>> {
     let path = "/proc/self/mountinfo";
     let text = std::fs::read(path).map_err(|error| Error::from_io("read", &error).at(path))?;
@@ -150,7 +150,7 @@ fn unescape(field: &[u8]) -> OsString {
 /// the path begins with.
 ///
 /// # Errors
-/// Those of reading `/proc/self/mountinfo`.
+/// Errors of reading `/proc/self/mountinfo`.
 pub fn holding(path: &Path) -> Result<Option<Mount>> {
     let mut mounts = mounts()?;
     let existing = nearest_existing(path);

@@ -65,7 +65,7 @@ pub enum Waited {
 /// Waits until a descriptor is ready, the time is up or a signal arrives. `None` for `at_most` has no limit.
 ///
 /// # Errors
-/// Those of `ppoll(2)`: `EINVAL` for more entries than the process may have open descriptors.
+/// Errors of `ppoll(2)`: `EINVAL` for more entries than the process may have open descriptors.
 pub fn wait(entries: &mut [PollEntry], at_most: Option<Duration>) -> Result<Waited> {
     let limit = at_most.map(|time| libc::timespec {
         tv_sec: libc::time_t::try_from(time.as_secs()).unwrap_or(libc::time_t::MAX),
@@ -87,7 +87,7 @@ pub fn wait(entries: &mut [PollEntry], at_most: Option<Duration>) -> Result<Wait
 /// Waits for one descriptor.
 ///
 /// # Errors
-/// Those of `ppoll(2)`.
+/// Errors of `ppoll(2)`.
 pub fn wait_for(fd: impl AsFd, readiness: Readiness, at_most: Option<Duration>) -> Result<Waited> {
     wait(&mut [PollEntry::new(fd.as_fd().as_raw_fd(), readiness)], at_most)
 }
@@ -104,7 +104,7 @@ impl ReadableSet {
     /// Creates an empty set.
     ///
     /// # Errors
-    /// Those of `epoll_create1(2)`.
+    /// Errors of `epoll_create1(2)`.
     pub fn new() -> Result<ReadableSet> {
         // SAFETY: the call takes no pointers.
         let fd = check("epoll_create1", unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
@@ -115,7 +115,7 @@ impl ReadableSet {
     /// Adds a descriptor under a number of the caller. A descriptor that is closed leaves the set.
     ///
     /// # Errors
-    /// Those of `epoll_ctl(2)`: `EPERM` for files, which are always readable.
+    /// Errors of `epoll_ctl(2)`: `EPERM` for files, which are always readable.
     pub fn add(&self, fd: RawFd, number: u64) -> Result<()> {
         let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: number };
         let set = self.0.as_raw_fd();
@@ -153,7 +153,7 @@ impl AsFd for ReadableSet {
 /// of the open file, also those of other processes.
 ///
 /// # Errors
-/// Those of `fcntl(2)`.
+/// Errors of `fcntl(2)`.
 pub fn set_blocking(file: impl AsFd, waits: bool) -> Result<()> {
     let fd = file.as_fd().as_raw_fd();
     // SAFETY: the call takes no pointers.
@@ -171,7 +171,7 @@ impl WakeEvent {
     /// Creates an event that has not happened.
     ///
     /// # Errors
-    /// Those of `eventfd(2)`.
+    /// Errors of `eventfd(2)`.
     pub fn new() -> Result<WakeEvent> {
         // SAFETY: the call takes no pointers.
         let fd =

@@ -104,7 +104,7 @@ const POLL: Duration = Duration::from_millis(10);
 /// The command starts with no signal blocked and with the default action for `SIGPIPE`.
 ///
 /// # Errors
-/// Those of `dup(2)`, `fork(2)` and `execve(2)`.
+/// Errors of `dup(2)`, `fork(2)` and `execve(2)`.
 pub fn run_shell(
     command: &str,
     output: CommandOutput,
@@ -143,7 +143,7 @@ pub fn run_shell(
 /// Starts a program in a session of its own: it has no terminal, and no signal of a terminal reaches it.
 ///
 /// # Errors
-/// Those of `setsid(2)`, `fork(2)` and `execve(2)`.
+/// Errors of `setsid(2)`, `fork(2)` and `execve(2)`.
 pub fn start_session(command: &mut Command) -> std::io::Result<Child> {
     let enter = || {
         // SAFETY: takes and returns integers; it may be called between fork and exec.

@@ -43,7 +43,7 @@ impl FullScreen {
     /// Switches a terminal to the screen. `out` receives what is drawn, and keys are read from `keys`.
     ///
     /// # Errors
-    /// Those of `tcgetattr(3)` and `tcsetattr(3)`: `ENOTTY` if `keys` is not a terminal. `EBUSY` if the process already
+    /// Errors of `tcgetattr(3)` and `tcsetattr(3)`: `ENOTTY` if `keys` is not a terminal. `EBUSY` if the process already
     /// uses a screen.
     pub fn open(out: OwnedFd, keys: OwnedFd) -> Result<FullScreen> {
         // SAFETY: a termios is plain memory that tcgetattr fills.

@@ -57,7 +57,7 @@ pub fn words(signal: i32) -> String {
 /// return the same value.
 ///
 /// # Errors
-/// Those of `eventfd(2)` and `sigaction(2)`.
+/// Errors of `eventfd(2)` and `sigaction(2)`.
 pub fn install() -> Result<&'static Signals> {
     static INSTALLED: OnceLock<Result<Signals>> = OnceLock::new();
     INSTALLED.get_or_init(install_once).as_ref().map_err(Clone::clone)
@@ -89,7 +89,7 @@ pub fn stop_requested() -> bool {
 /// programs that this process starts keep the default action.
 ///
 /// # Errors
-/// Those of `sigaction(2)`.
+/// Errors of `sigaction(2)`.
 pub fn survive_file_size_limit() -> Result<()> {
     set_handler(libc::SIGXFSZ, on_file_size as *const () as usize)
 }
@@ -227,7 +227,7 @@ impl Signals {
 /// starts, so that other threads receive them.
 ///
 /// # Errors
-/// Those of `pthread_sigmask(3)`.
+/// Errors of `pthread_sigmask(3)`.
 pub fn block_in_this_thread() -> Result<()> {
     // SAFETY: a sigset is plain memory that sigemptyset and sigaddset initialise.
     let rc = unsafe {

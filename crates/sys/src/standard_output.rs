@@ -34,7 +34,7 @@ pub fn was_closed() -> bool {
 /// places. What the rest of the program prints then appears on standard error.
 ///
 /// # Errors
-/// Those of `fcntl(2)`, `open(2)` and `dup2(2)`.
+/// Errors of `fcntl(2)`, `open(2)` and `dup2(2)`.
 pub fn take_streams() -> Result<(OwnedFd, OwnedFd)> {
     let copy = |fd: RawFd| -> Result<OwnedFd> {
         // SAFETY: the call takes no pointers.

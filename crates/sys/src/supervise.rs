@@ -79,7 +79,7 @@ impl SupervisedProgram {
     /// otherwise. It inherits what the calling thread has: CPUs, priorities, limits.
     ///
     /// # Errors
-    /// Those of `socketpair(2)`, `fork(2)` and `execve(2)`. `ENOSYS` if this executable never called
+    /// Errors of `socketpair(2)`, `fork(2)` and `execve(2)`. `ENOSYS` if this executable never called
     /// [`enter`].
     pub fn start(
         program: &str,

@@ -35,7 +35,7 @@ pub fn size(file: impl AsFd) -> Option<(u16, u16)> {
 /// Sets the size of a terminal, as a window that is resized does. The processes in its foreground receive `SIGWINCH`.
 ///
 /// # Errors
-/// Those of `ioctl(2)`: `ENOTTY` if the file is not a terminal.
+/// Errors of `ioctl(2)`: `ENOTTY` if the file is not a terminal.
 pub fn set_size(file: impl AsFd, columns: u16, rows: u16) -> Result<()> {
     let size = winsize(columns, rows);
     // SAFETY: TIOCSWINSZ reads a winsize through the pointer.
@@ -51,7 +51,7 @@ fn winsize(columns: u16, rows: u16) -> libc::winsize {
 /// and the terminal.
 ///
 /// # Errors
-/// Those of `openpty(3)`: the system has no pseudo-terminals, or none is free.
+/// Errors of `openpty(3)`: the system has no pseudo-terminals, or none is free.
 pub fn pseudo_terminal(columns: u16, rows: u16) -> Result<(OwnedFd, OwnedFd)> {
     let (mut master, mut terminal) = (-1, -1);
     let size = winsize(columns, rows);

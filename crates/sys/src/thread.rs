@@ -17,7 +17,7 @@ pub fn id() -> i32 {
 /// is cut at a character boundary.
 ///
 /// # Errors
-/// Those of `prctl(2)`.
+/// Errors of `prctl(2)`.
 pub fn set_name(name: &str) -> Result<()> {
     let mut buffer = [0u8; 16];
     let mut end = name.len().min(15);
@@ -33,7 +33,7 @@ pub fn set_name(name: &str) -> Result<()> {
 /// combine wake-ups (`PR_SET_TIMERSLACK` of `prctl(2)`). The default is 50 µs.
 ///
 /// # Errors
-/// Those of `prctl(2)`.
+/// Errors of `prctl(2)`.
 pub fn set_timer_slack(ns: u64) -> Result<()> {
     // SAFETY: integers only.
     check("prctl PR_SET_TIMERSLACK", unsafe {
@@ -56,7 +56,7 @@ pub fn set_nice(value: i32) -> Result<()> {
 /// Returns the thread's nice value.
 ///
 /// # Errors
-/// Those of `getpriority(2)`.
+/// Errors of `getpriority(2)`.
 pub fn nice() -> Result<i32> {
     // The system call returns 20 - nice (1 to 40), so that -1 is always an error; the C library's
     // wrapper would convert it back and make the result ambiguous.
@@ -124,7 +124,7 @@ pub fn set_io_priority(priority: IoPriority) -> Result<()> {
 /// Returns the thread's I/O priority as the kernel keeps it (see [`IoPriority::value`]).
 ///
 /// # Errors
-/// Those of `ioprio_get(2)`.
+/// Errors of `ioprio_get(2)`.
 pub fn io_priority() -> Result<u16> {
     const IOPRIO_WHO_PROCESS: libc::c_int = 1;
     // SAFETY: integers only; 0 is the calling thread.

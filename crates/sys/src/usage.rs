@@ -34,7 +34,7 @@ impl ResourceUsage {
     /// Reads the counters of the calling thread (`RUSAGE_THREAD`, Linux 2.6.26).
     ///
     /// # Errors
-    /// Those of `getrusage(2)`.
+    /// Errors of `getrusage(2)`.
     pub fn of_thread() -> Result<ResourceUsage> {
         read(libc::RUSAGE_THREAD)
     }
@@ -42,7 +42,7 @@ impl ResourceUsage {
     /// Reads the counters of the process, for all its threads together.
     ///
     /// # Errors
-    /// Those of `getrusage(2)`.
+    /// Errors of `getrusage(2)`.
     pub fn of_process() -> Result<ResourceUsage> {
         read(libc::RUSAGE_SELF)
     }
@@ -50,7 +50,7 @@ impl ResourceUsage {
     /// Reads the counters of all child processes that have ended and were waited for.
     ///
     /// # Errors
-    /// Those of `getrusage(2)`.
+    /// Errors of `getrusage(2)`.
     pub fn of_children() -> Result<ResourceUsage> {
         read(libc::RUSAGE_CHILDREN)
     }
@@ -129,7 +129,7 @@ pub struct ProcessMemory {
 /// Reads the memory use of the process.
 ///
 /// # Errors
-/// Those of reading `/proc/self/status`.
+/// Errors of reading `/proc/self/status`.
 pub fn memory() -> Result<ProcessMemory> {
     let path = "/proc/self/status";
     let text = std::fs::read_to_string(path)
@@ -164,7 +164,7 @@ pub struct StorageBytes {
 /// with `CONFIG_TASK_IO_ACCOUNTING`.
 ///
 /// # Errors
-/// Those of reading `/proc/self/io`; `ENOENT` if the kernel does not have it; `EINVAL` if its format is
+/// Errors of reading `/proc/self/io`; `ENOENT` if the kernel does not have it; `EINVAL` if its format is
 /// unknown.
 pub fn storage_bytes() -> Result<StorageBytes> {
     let path = "/proc/self/io";

@@ -23,8 +23,8 @@ use super::{Evidence, Unavailable};
 const BLOCKS: u64 = 16;
 /// Size of a block, in bytes.
 const BLOCK: usize = 4096;
-/// Time for the samples of all files. Each file gets an equal share. If the devices are so slow that this is too short for
-/// [`MIN_BLOCKS`] of each file, no read starts after [`PATIENCE`] times this time.
+/// Time for the samples of all files, of which each file gets an equal share. Slow devices have [`PATIENCE`] times as long for
+/// [`MIN_BLOCKS`] of each file; no read starts after that.
 const TIME: Duration = Duration::from_millis(50);
 
 /// Returns the bytes of a file that a job reads; `None` if it reads nothing of it.
@@ -66,7 +66,8 @@ pub(super) fn take(plan: &Plan, when: When, reads: ReadRange<'_>) -> Vec<Sampled
 }
 
 fn take_for(plan: &Plan, when: When, reads: ReadRange<'_>, time: Duration) -> Vec<SampledBlocks> {
-    let (until, last) = (Instant::now() + time, Instant::now() + time * PATIENCE);
+    let began = Instant::now();
+    let last = began + time * PATIENCE;
     let removed: HashSet<&Path> = removed(plan).collect();
     let (chosen, _) = super::files::chosen(plan);
     let chosen: HashSet<&OsStr, FixedState> = chosen.into_iter().map(Path::as_os_str).collect();
@@ -83,8 +84,8 @@ fn take_for(plan: &Plan, when: When, reads: ReadRange<'_>, time: Duration) -> Ve
     let read: Vec<_> = read.filter(|(_, file, _)| seen.insert(&file.path)).collect();
     let mut samples = Vec::new();
     for (n, (job, file, range)) in read.iter().enumerate() {
-        let left = until.saturating_duration_since(Instant::now());
-        let share = left / u32::try_from(read.len() - n).unwrap_or(u32::MAX);
+        let share = time.saturating_sub(began.elapsed())
+            / u32::try_from(read.len() - n).unwrap_or(u32::MAX);
         let len = range.end.saturating_sub(range.start);
         let until = Instant::now() + share;
         let zeros = match Instant::now() < last {

@@ -144,7 +144,7 @@ impl Hub {
     /// A fabric without peers.
     ///
     /// # Errors
-    /// Those of `eventfd(2)` and `epoll_create1(2)`.
+    /// Errors of `eventfd(2)` and `epoll_create1(2)`.
     pub fn new() -> fiord_sys::Result<Hub> {
         Ok(Hub {
             links: BTreeMap::new(),

@@ -4,7 +4,7 @@ use fiord_job::diagnostic::{Level, Note};
 
 use super::*;
 use crate::machine::facts::FoundKind;
-use crate::unused::engine_rules::ENGINE_RULES;
+use crate::unused::engine_rules::ENGINE_OPTION_RULES;
 use crate::unused::flash_rules::FLASH_RULES;
 use crate::unused::log_rules::LOG_RULES;
 use crate::unused::net_rules::NET_RULES;
@@ -172,7 +172,7 @@ const FLASH_EXAMPLES: &[&str] = &["--ioengine=mtd --filename=/dev/mtd0 --rw=writ
 #[test]
 fn each_rule_reports_its_option_once_and_where_it_is_set() {
     check_rules(RULES, EXAMPLES);
-    check_rules(ENGINE_RULES, ENGINE_EXAMPLES);
+    check_rules(ENGINE_OPTION_RULES, ENGINE_EXAMPLES);
     check_rules(VERIFY_RULES, VERIFY_EXAMPLES);
     check_rules(LOG_RULES, LOG_EXAMPLES);
     check_rules(NET_RULES, NET_EXAMPLES);

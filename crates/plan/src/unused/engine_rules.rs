@@ -9,7 +9,7 @@ use super::rules::{Reports, Rule};
 use crate::files::open;
 use crate::model::{EngineAccess, PmemTarget, WriteCommand};
 
-pub(crate) const ENGINE_RULES: &[Rule] = &[
+pub(crate) const ENGINE_OPTION_RULES: &[Rule] = &[
     Rule {
         options: &[pvsync2::UNCACHED.def()],
         reports: Reports::EachChanged,

@@ -34,7 +34,7 @@ use crate::engine::activity;
 use crate::model::{FileKind, JobPlan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use engine_rules::ENGINE_RULES;
+use engine_rules::ENGINE_OPTION_RULES;
 use flash_rules::FLASH_RULES;
 use log_rules::LOG_RULES;
 use net_rules::NET_RULES;
@@ -63,7 +63,7 @@ impl UnusedOptions {
             .chain(FLASH_RULES)
             .chain(TARGET_RULES)
             .chain(RULES);
-        let rules = rules.chain(ENGINE_RULES).chain(VERIFY_RULES).chain(LOG_RULES);
+        let rules = rules.chain(ENGINE_OPTION_RULES).chain(VERIFY_RULES).chain(LOG_RULES);
         for rule in rules.filter(|rule| (rule.unused)(job, plan)) {
             for option in rule.options.iter().copied() {
                 let Some(setting) = job.setting(option) else { continue };

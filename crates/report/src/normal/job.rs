@@ -70,11 +70,9 @@ pub(crate) fn write(
 
 /// Writes what an io_uring with a submission thread counted.
 fn ring(counts: RingCounts, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "  fiord: io_uring: the submission thread was woken {} times",
-        counts.sq_thread_wakeups
-    )
+    let count = counts.sq_thread_wakeups;
+    let times = if count == 1 { "time" } else { "times" };
+    writeln!(out, "  fiord: io_uring: the submission thread was woken {count} {times}")
 }
 
 fn latency_target(job: &JobReport, out: &mut dyn Write) -> io::Result<()> {

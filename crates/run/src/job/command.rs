@@ -35,7 +35,7 @@ const STUBBORN: Duration = Duration::from_secs(5);
 /// Runs a shell command until it ends or `stop` requests its end.
 ///
 /// # Errors
-/// Those of [`process::run_shell`].
+/// Errors of [`process::run_shell`].
 pub(crate) fn shell(
     line: &str,
     output: CommandOutput,

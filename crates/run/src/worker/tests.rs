@@ -575,15 +575,11 @@ fn overlapping_ios_are_serialised() {
     assert_eq!(most, 3, "block 0 twice at once");
 }
 
-/// Reads change nothing, so that they wait for writes only.
+/// Reads change nothing, so they wait for writes only.
 #[test]
 fn overlapping_reads_are_in_flight_together() {
     let mut job = plain();
     job.load.serialize_overlap = true;
-    let read_at = |block| match write_at(block) {
-        Next::Io(io) => Next::Io(Io { dir: Dir::Read, ..io }),
-        other => other,
-    };
     for (list, expected) in [
         (vec![read_at(0); 8], 8),
         (vec![read_at(0), read_at(0), write_at(0), read_at(0), read_at(0)], 2),

@@ -54,7 +54,7 @@ impl CpuCounter {
 /// Compares the counters of all CPUs that the process may use, for about `span`.
 ///
 /// # Errors
-/// Those of [`cpu::allowed`] and of creating a thread.
+/// Errors of [`cpu::allowed`] and of creating a thread.
 pub fn compare_cpus(span: Duration) -> Result<Vec<CpuCounter>> {
     let cpus: Vec<usize> = cpu::allowed()?.iter().collect();
     let latest = AtomicU64::new(0);

@@ -77,7 +77,7 @@ fn unsupported(errno: Errno) -> bool {
 /// Sets the size of a file. The added part reads as zeroes and has no blocks.
 ///
 /// # Errors
-/// Those of `ftruncate(2)`; `EFBIG` if the size exceeds the kernel's signed offset.
+/// Errors of `ftruncate(2)`; `EFBIG` if the size exceeds the kernel's signed offset.
 pub fn truncate(file: impl AsFd, size: Bytes) -> Result<()> {
     let size = signed("ftruncate", size)?;
     // SAFETY: integers only; the descriptor is open while borrowed.

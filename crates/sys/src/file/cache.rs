@@ -29,7 +29,7 @@ pub enum PageCacheAdvice {
 /// Announces an access pattern with `posix_fadvise(2)`. A length of 0 means to the end of the file.
 ///
 /// # Errors
-/// Those of `posix_fadvise(2)`; `EFBIG` if a number exceeds the kernel's signed offset.
+/// Errors of `posix_fadvise(2)`; `EFBIG` if a number exceeds the kernel's signed offset.
 pub fn advise(
     file: impl AsFd,
     offset: Bytes,
@@ -64,7 +64,7 @@ pub fn advise(
 /// Returns whether the file has a cache to drop.
 ///
 /// # Errors
-/// Those of `fstat(2)`, `BLKFLSBUF` and `posix_fadvise(2)`.
+/// Errors of `fstat(2)`, `BLKFLSBUF` and `posix_fadvise(2)`.
 pub fn drop_cache(file: impl AsFd, offset: Bytes, length: Bytes) -> Result<bool> {
     match facts_of(&file)?.kind {
         InodeType::Regular => {

@@ -16,7 +16,7 @@ use crate::error::check;
 /// Moves the descriptor's file position.
 ///
 /// # Errors
-/// Those of `lseek(2)`; `EFBIG` if the offset exceeds the kernel's signed offset.
+/// Errors of `lseek(2)`; `EFBIG` if the offset exceeds the kernel's signed offset.
 pub fn next_data(file: impl AsFd, offset: Bytes) -> Result<Option<Bytes>> {
     seek("lseek SEEK_DATA", file, offset, libc::SEEK_DATA)
 }
@@ -27,7 +27,7 @@ pub fn next_data(file: impl AsFd, offset: Bytes) -> Result<Option<Bytes>> {
 /// Moves the descriptor's file position.
 ///
 /// # Errors
-/// Those of `lseek(2)`; `EFBIG` if the offset exceeds the kernel's signed offset.
+/// Errors of `lseek(2)`; `EFBIG` if the offset exceeds the kernel's signed offset.
 pub fn next_hole(file: impl AsFd, offset: Bytes) -> Result<Option<Bytes>> {
     seek("lseek SEEK_HOLE", file, offset, libc::SEEK_HOLE)
 }
@@ -38,7 +38,7 @@ pub fn next_hole(file: impl AsFd, offset: Bytes) -> Result<Option<Bytes>> {
 /// Moves the descriptor's file position.
 ///
 /// # Errors
-/// Those of [`next_data`].
+/// Errors of [`next_data`].
 pub fn data_parts(
     file: impl AsFd,
     from: Bytes,
@@ -68,7 +68,7 @@ pub fn data_parts(
 /// First writes back what the page cache holds of the file. Moves the descriptor's file position.
 ///
 /// # Errors
-/// Those of `fstat(2)`, `FS_IOC_FIEMAP` and [`next_data`].
+/// Errors of `fstat(2)`, `FS_IOC_FIEMAP` and [`next_data`].
 pub fn written(file: impl AsFd, from: Bytes, to: Bytes) -> Result<Vec<Range<Bytes>>> {
     let mut parts: Vec<Range<Bytes>> = Vec::new();
     let mut add = |part: Range<Bytes>| match parts.last_mut() {

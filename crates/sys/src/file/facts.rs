@@ -97,7 +97,7 @@ fn zeroed_stat() -> libc::stat {
 /// Returns facts about a path. Follows symbolic links.
 ///
 /// # Errors
-/// Those of `stat(2)`.
+/// Errors of `stat(2)`.
 pub fn facts(path: &Path) -> Result<FileFacts> {
     let name = c_path("stat", path)?;
     let mut stat = zeroed_stat();
@@ -110,7 +110,7 @@ pub fn facts(path: &Path) -> Result<FileFacts> {
 /// Returns facts about a path. Does not follow a symbolic link at its end.
 ///
 /// # Errors
-/// Those of `lstat(2)`.
+/// Errors of `lstat(2)`.
 pub fn link_facts(path: &Path) -> Result<FileFacts> {
     let name = c_path("lstat", path)?;
     let mut stat = zeroed_stat();
@@ -123,7 +123,7 @@ pub fn link_facts(path: &Path) -> Result<FileFacts> {
 /// Returns facts about an open file.
 ///
 /// # Errors
-/// Those of `fstat(2)`.
+/// Errors of `fstat(2)`.
 pub fn facts_of(file: impl AsFd) -> Result<FileFacts> {
     let mut stat = zeroed_stat();
     // SAFETY: the descriptor is open while borrowed; `stat` is writable.
@@ -149,7 +149,7 @@ pub(super) fn is_dax(file: impl AsFd) -> bool {
 /// Whether a file with this name exists.
 ///
 /// # Errors
-/// Those of `stat(2)`, except `ENOENT` and `ENOTDIR`, which mean `false`.
+/// Errors of `stat(2)`, except `ENOENT` and `ENOTDIR`, which mean `false`.
 pub fn exists(path: &Path) -> Result<bool> {
     match facts(path) {
         Ok(_) => Ok(true),
@@ -165,7 +165,7 @@ pub fn exists(path: &Path) -> Result<bool> {
 /// The capacity of a block device is read from sysfs, which needs no permission on the device.
 ///
 /// # Errors
-/// Those of `stat(2)`; if sysfs does not know a block device, those of opening it.
+/// Errors of `stat(2)`; if sysfs does not know a block device, those of opening it.
 pub fn target_size(path: &Path) -> Result<Option<Bytes>> {
     let facts = facts(path)?;
     match (facts.kind, facts.node) {
@@ -200,7 +200,7 @@ pub struct FileSystemSpace {
 /// of the nearest existing directory above it.
 ///
 /// # Errors
-/// Those of `statvfs(3)`.
+/// Errors of `statvfs(3)`.
 pub fn space_for(path: &Path) -> Result<FileSystemSpace> {
     // The kernel follows as many links.
     const LINKS: usize = 40;
@@ -225,7 +225,7 @@ pub fn space_for(path: &Path) -> Result<FileSystemSpace> {
 /// Returns the space of the file system that holds `path` (a file or a directory).
 ///
 /// # Errors
-/// Those of `statvfs(3)`; `ENOENT` if the path does not exist.
+/// Errors of `statvfs(3)`; `ENOENT` if the path does not exist.
 pub fn space(path: &Path) -> Result<FileSystemSpace> {
     let name = c_path("statvfs", path)?;
     // SAFETY: `statvfs` is a C struct of integers, for which all zeroes is a value.

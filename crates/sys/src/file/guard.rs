@@ -125,7 +125,7 @@ impl FileGuard {
     /// pipe) are opened as they are.
     ///
     /// # Errors
-    /// Those of [`FileGuard::open`].
+    /// Errors of [`FileGuard::open`].
     pub fn replace(self, path: &Path) -> Result<File> {
         let Opened { fd, created } =
             self.open(Open::write_only().create(true).mode(0o666), path)?;
@@ -354,7 +354,7 @@ impl Creator {
     /// Opens a file, and is fast if the file is missing. The result is that of [`FileGuard::open`].
     ///
     /// # Errors
-    /// Those of [`FileGuard::open`].
+    /// Errors of [`FileGuard::open`].
     pub fn open(&mut self, how: Open, path: &Path) -> Result<Opened> {
         let Some(name) = path.file_name().filter(|_| how.creates()) else {
             return self.guard.open(how, path);
@@ -385,7 +385,7 @@ impl Creator {
     /// call.
     ///
     /// # Errors
-    /// Those of [`FileGuard::make_directories`].
+    /// Errors of [`FileGuard::make_directories`].
     pub fn make_directories(&mut self, path: &Path) -> Result<()> {
         if let (Some((above, fd)), Some(name)) = (&self.last, path.file_name())
             && above.as_os_str() == parent(path).as_os_str()

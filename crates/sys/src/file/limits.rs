@@ -31,7 +31,7 @@ pub struct AtomicLimits {
 /// not report them, `Some(None)` if direct I/O is not possible on this file.
 ///
 /// # Errors
-/// Those of `statx(2)`.
+/// Errors of `statx(2)`.
 pub fn direct_limits(file: impl AsFd) -> Result<Option<Option<DirectLimits>>> {
     let facts = statx(file, libc::STATX_DIOALIGN)?;
     if facts.stx_mask & libc::STATX_DIOALIGN == 0 {
@@ -48,7 +48,7 @@ pub fn direct_limits(file: impl AsFd) -> Result<Option<Option<DirectLimits>>> {
 /// Returns the limits of atomic writes: `None` if the file supports none (or before Linux 6.11).
 ///
 /// # Errors
-/// Those of `statx(2)`.
+/// Errors of `statx(2)`.
 pub fn atomic_limits(file: impl AsFd) -> Result<Option<AtomicLimits>> {
     let facts = statx(file, libc::STATX_WRITE_ATOMIC)?;
     if facts.stx_mask & libc::STATX_WRITE_ATOMIC == 0 || facts.stx_atomic_write_unit_max == 0 {
@@ -65,7 +65,7 @@ pub fn atomic_limits(file: impl AsFd) -> Result<Option<AtomicLimits>> {
 /// by default (btrfs, `chattr +C`): `FS_NOCOW_FL` of `FS_IOC_GETFLAGS` (`linux/fs.h`).
 ///
 /// # Errors
-/// Those of `FS_IOC_GETFLAGS` (`ioctl_iflags(2)`); `ENOTTY` if the file system has no such flags.
+/// Errors of `FS_IOC_GETFLAGS` (`ioctl_iflags(2)`); `ENOTTY` if the file system has no such flags.
 pub fn is_nocow(file: impl AsFd) -> Result<bool> {
     const FS_NOCOW_FL: libc::c_long = 0x0080_0000;
     let mut flags: libc::c_long = 0;

@@ -25,7 +25,7 @@ impl<'fd> Lock<'fd> {
     /// Waits until the lock is free and takes it.
     ///
     /// # Errors
-    /// Those of `flock(2)`.
+    /// Errors of `flock(2)`.
     pub fn hold(fd: BorrowedFd<'fd>, kind: LockKind) -> Result<Lock<'fd>> {
         Lock::take(fd, kind, 0)
     }

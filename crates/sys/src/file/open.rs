@@ -12,7 +12,7 @@ use crate::{Error, Result};
 /// `dup(2)`, the new one has its own file position.
 ///
 /// # Errors
-/// Those of `fcntl(2)` and `open(2)`.
+/// Errors of `fcntl(2)` and `open(2)`.
 pub fn reopen(file: BorrowedFd) -> Result<OwnedFd> {
     // SAFETY: takes no pointers, and the descriptor is open while it is borrowed.
     let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
@@ -135,7 +135,7 @@ impl Open {
     /// Opens the file.
     ///
     /// # Errors
-    /// Those of `open(2)`. The error names the flag that is often the cause: `open O_DIRECT`.
+    /// Errors of `open(2)`. The error names the flag that is often the cause: `open O_DIRECT`.
     pub fn open(self, path: &Path) -> Result<OwnedFd> {
         if self.noatime {
             match self.open_with(path, self.flags | libc::O_NOATIME) {

@@ -11,7 +11,7 @@ use crate::error::retry;
 /// Writes data and metadata of a file to the medium (`fsync(2)`).
 ///
 /// # Errors
-/// Those of `fsync(2)`.
+/// Errors of `fsync(2)`.
 pub fn fsync(file: impl AsFd) -> Result<()> {
     // SAFETY: the descriptor is open while borrowed.
     retry("fsync", || unsafe { libc::fsync(file.as_fd().as_raw_fd()) }).map(drop)
@@ -21,7 +21,7 @@ pub fn fsync(file: impl AsFd) -> Result<()> {
 /// (`fdatasync(2)`).
 ///
 /// # Errors
-/// Those of `fdatasync(2)`.
+/// Errors of `fdatasync(2)`.
 pub fn fdatasync(file: impl AsFd) -> Result<()> {
     // SAFETY: the descriptor is open while borrowed.
     retry("fdatasync", || unsafe { libc::fdatasync(file.as_fd().as_raw_fd()) }).map(drop)
@@ -31,7 +31,7 @@ pub fn fdatasync(file: impl AsFd) -> Result<()> {
 /// write-back errors since 5.8.
 ///
 /// # Errors
-/// Those of `syncfs(2)`.
+/// Errors of `syncfs(2)`.
 pub fn sync_file_system(file: impl AsFd) -> Result<()> {
     // SAFETY: the descriptor is open while borrowed.
     retry("syncfs", || unsafe { libc::syncfs(file.as_fd().as_raw_fd()) }).map(drop)
@@ -70,7 +70,7 @@ impl RangeSync {
 /// the drive's cache. A length of 0 means to the end of the file.
 ///
 /// # Errors
-/// Those of `sync_file_range(2)`; `EFBIG` if a number exceeds the kernel's signed offset.
+/// Errors of `sync_file_range(2)`; `EFBIG` if a number exceeds the kernel's signed offset.
 pub fn sync_range(file: impl AsFd, offset: Bytes, length: Bytes, how: RangeSync) -> Result<()> {
     let op = "sync_file_range";
     let (offset, length) = (signed(op, offset)?, signed(op, length)?);

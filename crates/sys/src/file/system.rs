@@ -55,7 +55,7 @@ impl fmt::Display for SystemFile {
 /// system directory that the file would be created in. Does not check the type of the file.
 ///
 /// # Errors
-/// Those of `open(2)`, except for a missing file; `ELOOP` after too many symbolic links.
+/// Errors of `open(2)`, except for a missing file; `ELOOP` after too many symbolic links.
 pub fn directory_of(path: &Path) -> Result<Option<SystemFile>> {
     // The kernel follows as many links.
     const LINKS: usize = 40;

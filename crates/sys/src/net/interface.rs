@@ -38,7 +38,7 @@ pub struct Offloads {
 /// The interface that has this address; `None` if none has it.
 ///
 /// # Errors
-/// Those of `getifaddrs(3)`.
+/// Errors of `getifaddrs(3)`.
 pub fn interface_of(address: IpAddr) -> Result<Option<Interface>> {
     let mut first: *mut libc::ifaddrs = std::ptr::null_mut();
     // SAFETY: the function writes the pointer.
@@ -103,7 +103,7 @@ impl Offloads {
     /// Reads the offloads of an interface.
     ///
     /// # Errors
-    /// Those of `socket(2)`.
+    /// Errors of `socket(2)`.
     pub fn of(interface: &str) -> Result<Self> {
         const GET_TSO: u32 = 0x1e;
         const GET_GSO: u32 = 0x23;

@@ -78,7 +78,7 @@ impl SocketOption {
 /// Creates a socket. `stream`: of a connection; otherwise for datagrams.
 ///
 /// # Errors
-/// Those of `socket(2)`: `EAFNOSUPPORT` if the kernel lacks the protocol family.
+/// Errors of `socket(2)`: `EAFNOSUPPORT` if the kernel lacks the protocol family.
 pub fn new_socket(family: i32, stream: bool) -> Result<OwnedFd> {
     let kind = if stream { libc::SOCK_STREAM } else { libc::SOCK_DGRAM };
     // SAFETY: the call takes no pointers.
@@ -93,7 +93,7 @@ pub fn new_socket(family: i32, stream: bool) -> Result<OwnedFd> {
 /// Sets an option of a socket.
 ///
 /// # Errors
-/// Those of `setsockopt(2)`.
+/// Errors of `setsockopt(2)`.
 pub fn set_option(socket: &OwnedFd, option: SocketOption, value: i32) -> Result<()> {
     let (level, number, name) = option.numbers();
     set_raw(socket, (level, number, name), &value)
@@ -116,7 +116,7 @@ fn set_raw<T>(
 /// Reads an option of a socket.
 ///
 /// # Errors
-/// Those of `getsockopt(2)`.
+/// Errors of `getsockopt(2)`.
 pub fn socket_option(socket: &OwnedFd, option: SocketOption) -> Result<i32> {
     let (level, number, name) = option.numbers();
     let (mut value, mut len) = (0i32, size_of::<i32>() as u32);
@@ -132,7 +132,7 @@ pub fn socket_option(socket: &OwnedFd, option: SocketOption) -> Result<i32> {
 /// of them.
 ///
 /// # Errors
-/// Those of `setsockopt(2)`.
+/// Errors of `setsockopt(2)`.
 pub fn set_patience(socket: &OwnedFd, patience: Duration) -> Result<()> {
     let time = libc::timeval {
         tv_sec: patience.as_secs() as _,
@@ -146,7 +146,7 @@ pub fn set_patience(socket: &OwnedFd, patience: Duration) -> Result<()> {
 /// interface for IPv4, its index for IPv6 (0: the kernel chooses).
 ///
 /// # Errors
-/// Those of `setsockopt(2)`: `ENODEV` if no interface can receive the group.
+/// Errors of `setsockopt(2)`: `ENODEV` if no interface can receive the group.
 pub fn join_group(socket: &OwnedFd, group: IpAddr, interface: (Option<IpAddr>, u32)) -> Result<()> {
     match group {
         IpAddr::V4(group) => {
@@ -191,7 +191,7 @@ pub fn send_from(socket: &OwnedFd, own: IpAddr) -> Result<()> {
 /// Binds a socket to an address.
 ///
 /// # Errors
-/// Those of `bind(2)`.
+/// Errors of `bind(2)`.
 pub fn bind(socket: &OwnedFd, address: &SocketAddress) -> Result<()> {
     let raw = address.to_raw();
     let at = (&raw const raw.storage).cast();
@@ -205,7 +205,7 @@ pub fn bind(socket: &OwnedFd, address: &SocketAddress) -> Result<()> {
 /// Lets a socket accept connections.
 ///
 /// # Errors
-/// Those of `listen(2)`: `EADDRINUSE` if another socket listens on the port.
+/// Errors of `listen(2)`: `EADDRINUSE` if another socket listens on the port.
 pub fn listen(socket: &OwnedFd, backlog: i32) -> Result<()> {
     // SAFETY: the call takes no pointers.
     match unsafe { libc::listen(socket.as_raw_fd(), backlog) } {
@@ -217,7 +217,7 @@ pub fn listen(socket: &OwnedFd, backlog: i32) -> Result<()> {
 /// Waits until a socket is ready. False if it was not within `patience`, or a signal arrived.
 ///
 /// # Errors
-/// Those of `ppoll(2)`.
+/// Errors of `ppoll(2)`.
 pub fn wait_for(socket: &OwnedFd, readiness: Readiness, patience: Duration) -> Result<bool> {
     Ok(poll::wait_for(socket, readiness, Some(patience))? == Waited::Ready)
 }
@@ -225,7 +225,7 @@ pub fn wait_for(socket: &OwnedFd, readiness: Readiness, patience: Duration) -> R
 /// Accepts a connection that has arrived.
 ///
 /// # Errors
-/// Those of `accept4(2)`.
+/// Errors of `accept4(2)`.
 pub fn accept(listener: &OwnedFd) -> Result<OwnedFd> {
     let none = std::ptr::null_mut();
     let from = listener.as_raw_fd();
@@ -242,7 +242,7 @@ pub fn accept(listener: &OwnedFd) -> Result<OwnedFd> {
 /// milliseconds.
 ///
 /// # Errors
-/// Those of `connect(2)`.
+/// Errors of `connect(2)`.
 pub fn connect(
     socket: &OwnedFd,
     address: &SocketAddress,
@@ -283,7 +283,7 @@ pub fn connect(
 /// [`SocketOption::PendingError`] is 0.
 ///
 /// # Errors
-/// Those of `connect(2)`.
+/// Errors of `connect(2)`.
 pub fn start_connecting(socket: &OwnedFd, address: &SocketAddress) -> Result<()> {
     let raw = address.to_raw();
     poll::set_blocking(socket, false)?;
@@ -313,7 +313,7 @@ fn name_of(socket: &OwnedFd, name: &'static str, call: NameCall) -> Result<Optio
 /// The address of this end of a socket; `None` if its family is unknown.
 ///
 /// # Errors
-/// Those of `getsockname(2)`.
+/// Errors of `getsockname(2)`.
 pub fn local_address(socket: &OwnedFd) -> Result<Option<SocketAddress>> {
     name_of(socket, "getsockname", libc::getsockname)
 }
@@ -321,7 +321,7 @@ pub fn local_address(socket: &OwnedFd) -> Result<Option<SocketAddress>> {
 /// The address of the other end of a socket; `None` if its family is unknown.
 ///
 /// # Errors
-/// Those of `getpeername(2)`: `ENOTCONN` without a connection.
+/// Errors of `getpeername(2)`: `ENOTCONN` without a connection.
 pub fn peer_address(socket: &OwnedFd) -> Result<Option<SocketAddress>> {
     name_of(socket, "getpeername", libc::getpeername)
 }

@@ -68,7 +68,7 @@ fields! {
 /// Reads what the kernel knows about a TCP connection.
 ///
 /// # Errors
-/// Those of `getsockopt(2)`: `EOPNOTSUPP` or `ENOPROTOOPT` on a socket that is not of TCP.
+/// Errors of `getsockopt(2)`: `EOPNOTSUPP` or `ENOPROTOOPT` on a socket that is not of TCP.
 pub fn tcp_facts(socket: &OwnedFd) -> Result<TcpFacts> {
     let mut info = [0u8; 256];
     let mut len = info.len() as u32;

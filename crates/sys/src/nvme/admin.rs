@@ -204,7 +204,7 @@ pub(crate) fn send(
 /// 5.16.1.3).
 ///
 /// # Errors
-/// Those of [`identify`].
+/// Errors of [`identify`].
 pub fn smart_log(node: impl AsFd) -> Result<Box<[u8; SMART_BYTES]>, Refused> {
     const SMART_LOG: u32 = 0x02;
     let command = PassthruCmd {

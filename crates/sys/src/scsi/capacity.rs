@@ -68,7 +68,7 @@ pub fn read(fd: impl AsFd) -> Result<Capacity, Failure> {
 /// Reads the capacity of the device at a path.
 ///
 /// # Errors
-/// Those of [`read`], and of opening the device.
+/// Errors of [`read`], and of opening the device.
 pub fn of(path: &Path) -> Result<Capacity, Failure> {
     let fd = Open::read_only().open(path).map_err(|e| Failure::Kernel(e.errno))?;
     read(&fd)

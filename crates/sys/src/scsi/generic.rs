@@ -247,7 +247,7 @@ pub fn execute(fd: BorrowedFd<'_>, cdb: &Cdb, data: CommandData<'_>) -> Result<u
 /// Returns the version of the driver behind a character device: 30536 for 3.5.36.
 ///
 /// # Errors
-/// Those of `SG_GET_VERSION_NUM`, such as `ENOTTY`, if the file is not a SCSI generic device.
+/// Errors of `SG_GET_VERSION_NUM`, such as `ENOTTY`, if the file is not a SCSI generic device.
 pub fn version(fd: impl AsFd) -> crate::Result<u32> {
     let mut version: libc::c_int = 0;
     // SAFETY: the request writes one int.

@@ -137,7 +137,7 @@ pub fn on_device(node: &Path, logical: usize) -> Result<Vec<&'static str>> {
 /// formats found there.
 ///
 /// # Errors
-/// Those of [`on_device`].
+/// Errors of [`on_device`].
 pub fn on_part(node: &Path, start: u64, logical: usize) -> Result<Vec<&'static str>> {
     use std::os::fd::AsRawFd;
     let direct = Open::read_only().direct(true).nonblocking(true).open(node);

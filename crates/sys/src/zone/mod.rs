@@ -247,25 +247,25 @@ pub trait ZonedDevice: Send + Sync + std::fmt::Debug {
     /// Returns the properties of the device.
     ///
     /// # Errors
-    /// Those of the ioctls that read them.
+    /// Errors of the ioctls that read them.
     fn facts(&self) -> Result<ZonedFacts>;
     /// Returns at most `limit` zones, beginning with the zone that contains the byte `from`. It returns
     /// fewer only at the end of the device.
     ///
     /// # Errors
-    /// Those of the zone report; `EBADMSG` if a zone in it is invalid.
+    /// Errors of the zone report; `EBADMSG` if a zone in it is invalid.
     fn report(&self, from: Bytes, limit: usize) -> Result<Vec<Zone>>;
     /// Applies an action to every zone of a range that begins and ends at zone boundaries. Some devices do
     /// this zone by zone: after an error, the zones before the failed one are done.
     ///
     /// # Errors
-    /// Those of the device: `EIO` or a status for a transition that the zone's condition does not allow.
+    /// Errors of the device: `EIO` or a status for a transition that the zone's condition does not allow.
     fn manage(&self, action: ZoneAction, start: Bytes, len: Bytes) -> Result<()>;
 
     /// Returns all zones; the index of the zone that contains byte `at` is `at / zone_size`.
     ///
     /// # Errors
-    /// Those of [`ZonedDevice::report`]; `EBADMSG` if a zone is missing or misplaced.
+    /// Errors of [`ZonedDevice::report`]; `EBADMSG` if a zone is missing or misplaced.
     fn zones(&self) -> Result<Vec<Zone>> {
         let zones = self.report(Bytes::ZERO, usize::MAX)?;
         let facts = self.facts()?;
@@ -281,7 +281,7 @@ pub trait ZonedDevice: Send + Sync + std::fmt::Debug {
     /// Returns the zone that contains a byte.
     ///
     /// # Errors
-    /// Those of [`ZonedDevice::report`]; `ENXIO` if the byte lies beyond the end of the device.
+    /// Errors of [`ZonedDevice::report`]; `ENXIO` if the byte lies beyond the end of the device.
     fn zone(&self, at: u64) -> Result<Zone> {
         self.report(Bytes(at), 1)?.pop().ok_or(Error::new("zone report", Errno::ENXIO))
     }
@@ -315,7 +315,7 @@ impl ZonedNode {
     /// Takes a descriptor of an open device.
     ///
     /// # Errors
-    /// Those of [`ZonedNode::open`].
+    /// Errors of [`ZonedNode::open`].
     pub fn of(fd: OwnedFd) -> Result<ZonedNode> {
         let facts = file::facts_of(&fd)?;
         let backend = match (facts.kind, facts.node) {

@@ -188,8 +188,8 @@ impl<'a> Maker<'a> {
         })?;
         let regular = || file::facts_of(&fd).map(|found| found.kind == file::InodeType::Regular);
         if !created && !regular().map_err(|e| failed(Stage::Stat, plan, &e))? {
-            let detail = "it was a regular file when the job was checked and is not one any more. \
-                          To fix: find out which program replaces it, then run again";
+            let detail = "it was a regular file when the job was checked and is no longer one. To fix: \
+                          find out which program replaces it, then run again";
             return Err(JobError::new(Stage::Open, Errno::ESTALE, detail).at(&plan.path));
         }
         Ok((File::from(fd), created))
