@@ -83,7 +83,6 @@ pub enum RunEnd {
     Unverified,
     /// Number of jobs that failed.
     Failed(usize),
-    /// A signal ended the run.
     Signalled,
 }
 
@@ -110,7 +109,6 @@ impl<'a> Prepared<'a> {
         Ok(Prepared { invocation, plan: Arc::new(plan), warnings, unavailable })
     }
 
-    /// The plan.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan

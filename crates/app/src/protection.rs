@@ -14,10 +14,7 @@ pub enum ProtectionError {
          `fiord keys trust` with the key of the other side; or use ssh (--hosts=HOST); or write --insecure, if everybody \
          in that network may run jobs on this machine"
     )]
-    Open {
-        /// The endpoint.
-        endpoint: Endpoint,
-    },
+    Open { endpoint: Endpoint },
     /// The name has no address.
     #[error(transparent)]
     Address(#[from] BadEndpoint),

@@ -5,48 +5,27 @@
 pub enum AxisError {
     /// There is no equals sign.
     #[error("--set {text}: no values. To fix: write --set {text}=V1,V2")]
-    NoList {
-        /// The text as typed.
-        text: String,
-    },
+    NoList { text: String },
     /// There is nothing before the equals sign.
     #[error("--set {text}: no option. To fix: write --set iodepth=1,2,4")]
-    NoName {
-        /// The text as typed.
-        text: String,
-    },
+    NoName { text: String },
     /// There is nothing behind the equals sign.
     #[error("--set {text}: no values. To fix: write --set {name}=V1,V2")]
-    NoValues {
-        /// The text as typed.
-        text: String,
-        /// The option.
-        name: String,
-    },
+    NoValues { text: String, name: String },
     /// A value of the list is empty.
     #[error("--set {text}: value {place} is empty. To fix: write --set {name}=V1,V2")]
     EmptyValue {
-        /// The text as typed.
         text: String,
-        /// The option.
         name: String,
         /// Place of the value in the list, counted from 1.
         place: usize,
     },
     /// A value occurs twice.
     #[error("--set {text}: duplicate value {value}")]
-    DuplicateValue {
-        /// The text as typed.
-        text: String,
-        /// The value.
-        value: String,
-    },
+    DuplicateValue { text: String, value: String },
     /// Two `--set` name the same option.
     #[error("two axes for {name}. To fix: write all its values in one --set")]
-    TwoAxes {
-        /// The option.
-        name: String,
-    },
+    TwoAxes { name: String },
 }
 
 /// An axis, from one `--set`.

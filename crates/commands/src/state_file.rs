@@ -19,20 +19,10 @@ pub enum FileError {
     System(#[from] fiord_sys::Error),
     /// The file cannot be read or written.
     #[error("{path}: {}", Errno::explain(.source))]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
     /// The file has other contents.
     #[error("{path}: {source}")]
-    Contents {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: serde_json::Error,
-    },
+    Contents { path: PathBuf, source: serde_json::Error },
 }
 
 impl FileError {

@@ -11,22 +11,13 @@ use fiord_sys::in_use::{self, DeviceUse, WriteObstacle};
 pub enum TargetError {
     /// There is none at this path.
     #[error("{}", missing(.path))]
-    Missing {
-        /// Path as typed.
-        path: PathBuf,
-    },
+    Missing { path: PathBuf },
     /// A change would destroy what the user of the device relies on.
     #[error("{path} is in use: {user}{}", remedy(.path, .user))]
-    InUse {
-        /// Path as typed.
-        path: PathBuf,
-        /// The user.
-        user: WriteObstacle,
-    },
+    InUse { path: PathBuf, user: WriteObstacle },
     /// The use of the device cannot be determined.
     #[error("cannot determine whether {path} is in use: {source}")]
     UseUnknown {
-        /// Path as typed.
         path: PathBuf,
         /// The failed call.
         source: fiord_sys::Error,

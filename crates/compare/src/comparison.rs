@@ -15,7 +15,6 @@ use crate::side::{ComparedSide, job_pairs};
 pub struct Comparison {
     /// The sides. The first one is the one that the others are compared with.
     pub sides: Vec<ComparedSide>,
-    /// The settings.
     pub settings: CompareSettings,
     /// All results.
     pub contrasts: Vec<Contrast>,

@@ -7,9 +7,7 @@ use crate::multiple::holm;
 /// A condition on the change of a metric against the first side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FailCondition {
-    /// The text as typed.
     pub text: String,
-    /// The metric.
     pub metric: CompareMetric,
     above: bool,
     /// The ratio at the limit: 1.05 for `+5%`.
@@ -47,10 +45,8 @@ impl ConditionState {
     }
 }
 
-/// A condition and its state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConditionResult {
-    /// The condition.
     pub condition: FailCondition,
     /// The worst state of all results with the metric.
     pub state: ConditionState,

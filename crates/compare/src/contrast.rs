@@ -40,9 +40,7 @@ impl CompareVerdict {
 pub struct ContrastPlace {
     /// Name of the job on the first side.
     pub job: String,
-    /// The direction.
     pub kind: DirKind,
-    /// The metric.
     pub metric: CompareMetric,
     /// Letter of the side that is compared with the first one.
     pub side: char,
@@ -66,7 +64,6 @@ pub struct Contrast {
     pub p: Option<f64>,
     /// The probability, corrected for the number of results.
     pub p_corrected: Option<f64>,
-    /// The verdict.
     pub verdict: CompareVerdict,
     /// Why nothing can be said, or what a verdict assumes; empty if there is nothing to add.
     pub reason: String,

@@ -12,9 +12,7 @@ use crate::metric::CompareMetric;
 /// The results of all jobs of one name in one direction. Jobs with the same name count together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DirectionResult {
-    /// Name of the jobs.
     pub job: String,
-    /// The direction.
     pub kind: DirKind,
     /// I/Os per second.
     iops: f64,
@@ -33,7 +31,6 @@ pub struct DirectionResult {
     parts: usize,
 }
 
-/// The results of a run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunValues {
     /// All jobs and directions with I/Os, in the order of the report.

@@ -14,7 +14,6 @@ pub struct CompareSettings {
     pub noise: f64,
     /// Assumed standard deviation of single runs, as a share; `None` if the user has not stated it.
     pub run_variation: Option<f64>,
-    /// The metrics to compare.
     pub metrics: Vec<CompareMetric>,
     /// Conditions to check.
     pub conditions: Vec<FailCondition>,

@@ -8,12 +8,10 @@ use fiord_types::{Nanos, sort};
 
 use crate::run_values::RunValues;
 
-/// A run.
 #[derive(Debug, Clone)]
 pub struct ComparedRun {
     /// The file that it was read from.
     pub file: String,
-    /// Results of the run.
     pub result: RunValues,
     /// When its report was written; 0 if unknown.
     pub written: Nanos,

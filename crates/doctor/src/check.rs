@@ -126,7 +126,6 @@ impl Check {
 /// A finding under construction, and the place in the job file that it is about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FindingBuilder {
-    /// The finding.
     pub finding: Finding,
     /// The index of the job section that it is about, as in [`fiord_plan::Identity::section`].
     pub section: Option<usize>,

@@ -139,7 +139,6 @@ impl Buffers {
         (self.base, self.stride)
     }
 
-    /// The memory of all buffers.
     #[cfg(feature = "libblkio")]
     pub(crate) fn memory(&self) -> &MemoryRegion {
         &self.region

@@ -6,7 +6,6 @@ use fiord_sys::scsi::Sense;
 /// Status that a device reported for a command that it did not carry out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DeviceStatus {
-    /// NVMe status.
     Nvme(Status),
     /// SCSI sense data.
     Scsi(Sense),

@@ -7,7 +7,6 @@ use fiord_types::FileIndex;
 
 use crate::{Attachment, EngineError, FileKind};
 
-/// An attached file.
 #[derive(Debug, Clone)]
 pub(crate) struct Attached {
     /// The descriptor; -1 if no file is attached, so that the kernel answers `EBADF`.

@@ -199,7 +199,6 @@ impl OpKind {
 /// must not touch that buffer for a kind that transfers no data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Op {
-    /// The operation.
     pub kind: OpKind,
     /// Index under which the file was attached ([`Engine::attach`]).
     pub file: FileIndex,
@@ -479,7 +478,6 @@ pub trait Engine {
     /// Whether ops take no time, so that a job measures the loop of the worker. The loop then skips work that is negligible
     /// for other engines.
     const INSTANT: bool = false;
-    /// Clock of the engine.
     type Clock: Time;
 
     /// Whether the engine's system calls use and move the file position. Two such engines must not

@@ -12,7 +12,6 @@ pub(crate) struct TlsNames {
     pub(crate) authorities: &'static str,
     /// What turns the check of the server off.
     pub(crate) unchecked: &'static str,
-    /// What names the host.
     pub(crate) host: &'static str,
     /// What asks for a connection without TLS.
     pub(crate) off: &'static str,

@@ -6,9 +6,7 @@ pub(crate) use crate::socket_calls::Moved;
 use crate::socket_calls::{receive, send_parts};
 use crate::tls::TlsStream;
 
-/// A connection.
 pub(crate) enum Transport {
-    /// A socket.
     Plain(OwnedFd),
     /// A socket with TLS.
     Tls(Box<TlsStream>),

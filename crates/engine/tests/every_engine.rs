@@ -307,7 +307,6 @@ fn planned((name, options): (&str, &str)) -> EnginePlan {
     resolved.plan.jobs[0].engine.clone()
 }
 
-/// A test for one engine.
 trait Test {
     fn run<E: Engine>(&self, engine: E);
 }

@@ -69,7 +69,6 @@ pub const MAX_QUEUE: usize = 64 << 20;
 /// Something that arrived from a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrival {
-    /// The peer.
     pub from: HostIndex,
     /// Time on [`fiord_sys::clock::monotonic`] right after the last byte was read.
     pub at: Nanos,

@@ -39,7 +39,6 @@ pub trait HostsOutside {
 /// A part of a log of a host.
 #[derive(Debug, Clone, Copy)]
 pub struct LogPart<'a> {
-    /// The host.
     pub host: HostIndex,
     /// The name that the host gave.
     pub name: &'a str,
@@ -47,7 +46,6 @@ pub struct LogPart<'a> {
     pub number: KeepNumber,
     /// Where the part begins.
     pub offset: Bytes,
-    /// The part.
     pub bytes: &'a [u8],
     /// The log ends with this part.
     pub last: bool,

@@ -33,7 +33,6 @@ const MAGIC: [u8; 4] = *b"FIRD";
 const MESSAGE: u16 = 1;
 const REFUSAL: u16 = 2;
 
-/// One frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Frame {
     /// A message for the upper layers.
@@ -64,10 +63,7 @@ pub enum FrameError {
     },
     /// The frame has an unknown kind.
     #[error("the peer sent a frame of the unknown kind {kind}")]
-    UnknownKind {
-        /// The kind of the frame.
-        kind: u16,
-    },
+    UnknownKind { kind: u16 },
     /// The body is longer than allowed.
     #[error("the peer announced a frame of {length} bytes, at most {most} are allowed")]
     TooLong {

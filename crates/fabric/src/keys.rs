@@ -67,7 +67,6 @@ impl FromStr for Fingerprint {
 /// The key of another host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustedKey {
-    /// Fingerprint of the key.
     pub fingerprint: Fingerprint,
     /// What the user calls its owner, for messages.
     pub name: String,
@@ -100,7 +99,6 @@ pub enum KeysError {
     Writable {
         /// The file or the directory.
         path: PathBuf,
-        /// Whether it is the directory.
         is_directory: bool,
         /// Permissions of the file or the directory.
         mode: u32,
@@ -110,17 +108,14 @@ pub enum KeysError {
     NotAKey {
         /// The file of the private key.
         path: PathBuf,
-        /// The cause.
         why: rcgen::Error,
     },
     /// A line in the list of trusted keys is wrong.
     #[error("{}, line {line}: {why}", .path.display())]
     Line {
-        /// The list.
         path: PathBuf,
         /// The number of the line, from 1.
         line: usize,
-        /// The cause.
         why: NoFingerprint,
     },
     /// The name of a key has a line break, or is empty.
@@ -134,12 +129,7 @@ pub enum KeysError {
     Generate(rcgen::Error),
     /// A file cannot be read or written.
     #[error("{}: {source}", .path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
 }
 
 impl KeysError {

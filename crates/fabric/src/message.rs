@@ -243,7 +243,6 @@ pub enum FromHost {
     },
     /// A part of a file that must survive a crash of the host. The bytes follow the JSON. [`ToHost::Kept`] answers.
     Keep {
-        /// The file.
         file: KeptName,
         /// Where in the file the part begins. A part at 0 replaces the file.
         offset: Bytes,

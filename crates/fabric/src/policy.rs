@@ -58,7 +58,6 @@ pub struct Wish {
     pub job: String,
     /// The option that asks for it, for messages: `filename`.
     pub option: String,
-    /// What it is.
     pub kind: WishKind,
 }
 
@@ -91,7 +90,6 @@ pub enum WishKind {
 /// A wish that the policy does not grant. `Display` is a message for the user of the job, with what to change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forbidden {
-    /// The wish.
     pub wish: Wish,
     /// What is forbidden, and whose policy says so.
     why: String,

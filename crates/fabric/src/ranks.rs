@@ -69,7 +69,6 @@ pub enum RankError {
     /// A variable has no number.
     #[error("{variable}={text}: this is not a number of ranks")]
     NoNumber {
-        /// The variable.
         variable: &'static str,
         /// Value of the variable.
         text: String,
@@ -85,7 +84,6 @@ pub enum RankError {
     /// The rank is not below the number of ranks.
     #[error("rank {rank} of {ranks}: ranks are counted from 0")]
     Beyond {
-        /// The rank.
         rank: HostIndex,
         /// The number of ranks.
         ranks: NonZeroU32,
@@ -98,12 +96,7 @@ pub enum RankError {
     NoRendezvous,
     /// The list of hosts cannot be read.
     #[error("{variable}: {why}")]
-    Hosts {
-        /// The variable.
-        variable: &'static str,
-        /// The cause.
-        why: HostListError,
-    },
+    Hosts { variable: &'static str, why: HostListError },
 }
 
 const LOOPBACK: &str = "127.0.0.1";

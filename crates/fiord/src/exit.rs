@@ -36,7 +36,6 @@ use fiord_app::RunEnd;
 /// Outcome of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// Success.
     Success,
     /// Nothing could run, or the results could not be written.
     Failure,

@@ -5,7 +5,6 @@ use serde::{Deserialize, Deserializer, Serializer};
 
 /// A value of a fixed number of bytes, the first byte first.
 pub(crate) trait Hex: Sized {
-    /// The bytes.
     fn to_bytes(&self) -> Vec<u8>;
     /// The value of these bytes; `None` if there are too many or too few.
     fn of_bytes(bytes: &[u8]) -> Option<Self>;

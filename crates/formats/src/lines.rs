@@ -7,7 +7,6 @@ use memchr::memchr;
 /// Maximum length of a line in bytes.
 pub(crate) const MAX_LINE: usize = 64 * 1024;
 
-/// One line of a text.
 pub(crate) enum TextLine<'a> {
     /// The line without its line feed.
     Whole(&'a [u8]),

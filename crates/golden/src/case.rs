@@ -11,13 +11,11 @@ pub const FORMATS: [&str; 6] = ["normal", "json", "json+", "terse3", "terse4", "
 /// A reference case: a command and its recorded output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Case {
-    /// Name of the folder.
     pub name: String,
     /// Arguments without the name of the program.
     pub args: Vec<String>,
     /// Exit status.
     pub exit: i32,
-    /// Path of the folder.
     pub folder: PathBuf,
 }
 

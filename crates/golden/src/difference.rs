@@ -6,7 +6,6 @@ pub enum Difference {
     /// The reference has no output in this format.
     #[error("there is no reference in this format")]
     NoReference,
-    /// The reference is not JSON.
     #[error("the reference: {0}")]
     ReferenceNotJson(NotJson),
     /// The output is not JSON.
@@ -37,7 +36,6 @@ pub enum Difference {
     MissingKey {
         /// Keys and indexes that lead to the object.
         path: String,
-        /// The key.
         key: String,
     },
     /// A JSON object has one key more.
@@ -45,7 +43,6 @@ pub enum Difference {
     ExtraKey {
         /// Keys and indexes that lead to the object.
         path: String,
-        /// The key.
         key: String,
     },
     /// The number of elements, lines or fields differs.
@@ -92,7 +89,6 @@ pub enum Difference {
         ours_shape: String,
         /// The line in the reference.
         reference: String,
-        /// Shape of `reference`.
         reference_shape: String,
     },
     /// The text lacks a line.
@@ -103,17 +99,13 @@ pub enum Difference {
     ExtraLine {
         /// Number of the line, counted from 1.
         line: usize,
-        /// The line.
         text: String,
     },
     /// A difference in one format of a case.
     #[error("case {case}, {format}: {difference}")]
     Case {
-        /// Name of the case.
         case: String,
-        /// The format.
         format: String,
-        /// The difference.
         #[source]
         difference: Box<Difference>,
     },

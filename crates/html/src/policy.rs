@@ -12,7 +12,6 @@ const STYLES: &str = concat!(
 );
 /// The chart library: `assets/uplot/README.md` says where it comes from.
 pub(crate) const LIBRARY: &str = include_str!("../assets/uplot/uPlot.iife.min.js");
-/// The script of the page.
 const SCRIPT: &str = include_str!("../assets/page.js");
 
 /// The style sheet.

@@ -51,7 +51,6 @@ fn first_sentence(doc: &str) -> String {
 /// What shells complete after a subcommand, which only the program itself knows.
 #[derive(Debug)]
 pub struct CompletedCommand {
-    /// The name.
     pub name: String,
     /// A description of one line.
     pub about: String,

@@ -46,7 +46,6 @@ impl Note {
 /// One message: what is wrong, where, and how to fix it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diagnostic {
-    /// The severity.
     pub level: Level,
     /// What is wrong, in one sentence without a full stop.
     pub what: String,
@@ -197,7 +196,6 @@ impl Place {
         (line, before[line_start..].chars().count() + 1)
     }
 
-    /// The text at the place.
     #[must_use]
     pub fn text(&self) -> &str {
         let text = &self.source.text;

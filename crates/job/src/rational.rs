@@ -79,7 +79,6 @@ impl Rational {
         let (num, den) = (self.num.checked_pow(e)?, self.den.checked_pow(e)?);
         if exponent.num < 0 { Rational::new(den, num) } else { Rational::new(num, den) }
     }
-    /// Whether it is zero.
     #[must_use]
     pub fn is_zero(self) -> bool {
         self.num == 0

@@ -63,7 +63,6 @@ impl RawOption {
     pub fn place(&self) -> Place {
         Place { source: self.source.clone(), span: self.name_span.start..self.text_span.end }
     }
-    /// The place of the name.
     #[must_use]
     pub fn name_place(&self) -> Place {
         Place { source: self.source.clone(), span: self.name_span.clone() }

@@ -29,10 +29,8 @@ impl SourceText {
     }
 }
 
-/// A place in a [`SourceText`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The text.
     pub source: Arc<SourceText>,
     /// The byte range in the text.
     pub span: std::ops::Range<usize>,
@@ -41,7 +39,6 @@ pub struct Place {
 /// A setting of one option in one job.
 #[derive(Debug, Clone)]
 pub struct Setting {
-    /// The option.
     pub def: &'static OptionDef,
     /// The text after `=`, with variables expanded. `None` if there was no `=`.
     pub text: Option<String>,
@@ -73,7 +70,6 @@ impl Setting {
 /// A job section, before `numjobs` multiplies it.
 #[derive(Debug, Clone)]
 pub struct JobSpec {
-    /// The name of the job.
     pub name: String,
     /// The name of the section or the value of `--name`. `name=` in a section renames the job, but
     /// generated files keep the section's name.

@@ -50,7 +50,6 @@ impl DeviceProbe {
         DeviceProbe { disks, last: Nanos(clock::monotonic()), next_temperature: Nanos::ZERO }
     }
 
-    /// Samples all devices.
     pub fn sample(&mut self) -> Vec<LiveDevice> {
         let now = Nanos(clock::monotonic());
         let seconds = now.saturating_sub(self.last).as_secs_f64();

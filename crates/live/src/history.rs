@@ -57,12 +57,10 @@ impl SampleSum {
         }
     }
 
-    /// Sets the rates.
     pub fn set_rates(&mut self, bw: PerDir<Bytes>, iops: PerDir<u64>) {
         (self.bw, self.iops) = (bw, iops);
     }
 
-    /// The sum.
     #[must_use]
     pub fn sample(self) -> IntervalSample {
         let latency = self.latency.map(IntervalLatency::of);

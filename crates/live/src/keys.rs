@@ -5,13 +5,9 @@
 pub enum LiveKey {
     /// A key that types a character.
     Char(char),
-    /// Enter.
     Enter,
-    /// Escape.
     Escape,
-    /// Backspace.
     Backspace,
-    /// Tab.
     Tab,
     /// Arrow up.
     Up,
@@ -21,15 +17,10 @@ pub enum LiveKey {
     Left,
     /// Arrow right.
     Right,
-    /// Page up.
     PageUp,
-    /// Page down.
     PageDown,
-    /// Home.
     Home,
-    /// End.
     End,
-    /// F1.
     F1,
     /// Ctrl-L.
     Redraw,

@@ -71,13 +71,11 @@ impl LiveLook {
         if self.color { Style::new().fg(color) } else { Style::new() }
     }
 
-    /// The style of curves.
     #[must_use]
     pub fn curve(self) -> Style {
         self.fg(Color::Cyan)
     }
 
-    /// The style of labels.
     #[must_use]
     pub fn label(self) -> Style {
         Style::new().add_modifier(Modifier::DIM)

@@ -63,10 +63,8 @@ impl From<&Finding> for LiveFinding {
     }
 }
 
-/// A job.
 #[derive(Debug, Clone)]
 pub struct LiveJob {
-    /// Name of the job.
     pub name: String,
     /// What it does, in one line.
     pub about: String,
@@ -117,11 +115,9 @@ impl LiveJob {
 /// A host of the run. A run on this machine has one without a name.
 #[derive(Debug, Clone)]
 pub struct LiveHost {
-    /// Name of the host.
     pub name: String,
     /// Present activity of the host, in a word or two.
     pub state: String,
-    /// Jobs of the host.
     pub jobs: Vec<LiveJob>,
     /// Share of its work that is done, 0 to 1; `None` if unknown.
     pub done: Option<f64>,

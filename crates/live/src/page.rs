@@ -9,10 +9,7 @@ pub enum LivePage {
     Overview,
     /// One host, with its jobs.
     Host(HostIndex),
-    /// One job.
     Job(HostIndex, JobIndex),
-    /// All findings.
     Findings,
-    /// The keys.
     Help,
 }

@@ -14,7 +14,6 @@ use crate::page::LivePage;
 pub enum LiveSort {
     /// The order of the job files or of the hosts.
     Order,
-    /// The name.
     Name,
     /// I/Os per second, the most first.
     Iops,
@@ -53,13 +52,11 @@ impl LiveSort {
         }
     }
 
-    /// The next one.
     #[must_use]
     pub fn next(self) -> LiveSort {
         self.step(1)
     }
 
-    /// The previous one.
     #[must_use]
     pub fn previous(self) -> LiveSort {
         self.step(SORTS.len() - 1)
@@ -71,7 +68,6 @@ impl LiveSort {
     }
 }
 
-/// A row of the list.
 #[derive(Debug, Clone)]
 pub struct ListRow<'a> {
     /// The name of the job or host.

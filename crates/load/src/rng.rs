@@ -19,7 +19,6 @@ pub fn splitmix(state: &mut u64) -> u64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
-    /// Offsets.
     Offset = 1,
     /// Block sizes.
     Size = 2,

@@ -70,7 +70,6 @@ pub struct PlanOptions<'a> {
 }
 
 impl<'a> PlanOptions<'a> {
-    /// The options of an invocation.
     #[must_use]
     pub fn of(invocation: &'a Invocation) -> Self {
         PlanOptions {
@@ -93,7 +92,6 @@ impl<'a> PlanOptions<'a> {
 /// A plan and the warnings about it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resolved {
-    /// The plan.
     pub plan: Plan,
     /// Warnings: doubtful settings that are not errors.
     pub warnings: Vec<Diagnostic>,

@@ -23,9 +23,7 @@ pub(crate) struct NumberShape {
 pub(crate) enum NumberUnit {
     /// A number without a unit.
     None,
-    /// Bytes.
     Bytes,
-    /// Bytes per second.
     BytesPerSecond,
     /// Bits per second (the number is in bits).
     BitsPerSecond,

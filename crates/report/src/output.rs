@@ -11,7 +11,6 @@ use crate::terse::TerseVersion;
 pub struct Formats {
     /// Text for people.
     pub normal: bool,
-    /// JSON.
     pub json: bool,
     /// JSON with histogram buckets. With `json` too, there is one document, which has the buckets.
     pub json_plus: bool,

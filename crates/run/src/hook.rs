@@ -41,27 +41,18 @@ pub(crate) struct Events(u16);
 impl Events {
     /// None of them.
     pub(crate) const NONE: Events = Events(0);
-    /// [`Hook::ready`].
     pub(crate) const READY: Events = Events(1);
-    /// [`Hook::direction`].
     pub(crate) const DIRECTION: Events = Events(1 << 9);
-    /// [`Hook::due`].
     pub(crate) const DUE: Events = Events(1 << 2);
-    /// [`Hook::admit`].
     pub(crate) const ADMIT: Events = Events(1 << 3);
-    /// [`Hook::issued`].
     pub(crate) const ISSUED: Events = Events(1 << 4);
-    /// [`Hook::carry_out`].
     pub(crate) const CARRY_OUT: Events = Events(1 << 5);
-    /// [`Hook::completed`].
     pub(crate) const COMPLETED: Events = Events(1 << 6);
-    /// [`Hook::extra`].
     pub(crate) const EXTRA: Events = Events(1 << 1);
     /// [`Hook::issued`] and [`Hook::completed`] are also called for flushes.
     pub(crate) const FLUSHES: Events = Events(1 << 7);
     /// [`Hook::issued`] and [`Hook::completed`] get the bytes of reads and writes.
     pub(crate) const DATA: Events = Events(1 << 8);
-    /// [`Hook::fill`].
     pub(crate) const FILL: Events = Events(1 << 10);
 
     /// All that happens before an I/O is issued.
@@ -116,7 +107,6 @@ pub(crate) enum Admission {
     Later(Delay),
     /// Do not issue it. [`Source::displaced`](fiord_load::Source::displaced) tells its source why.
     Drop(Displaced),
-    /// The job fails.
     Fail(Box<JobError>),
 }
 
@@ -171,7 +161,6 @@ impl Completed {
 /// An op that a hook asks for ([`Hook::extra`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extra {
-    /// An I/O.
     Io(Io),
     /// Opens a file. Only if `openfiles` is less than the number of files.
     Open(FileIndex),
@@ -196,7 +185,6 @@ pub(crate) enum Disposition {
     /// The slot stays in use: [`Hook::hold`] gets it. At most one hook of a job may answer so, and only if the op
     /// succeeded.
     Hold,
-    /// The job fails.
     Fail(Box<JobError>),
     /// The error counts, and the job continues.
     Survive(Box<JobError>),
@@ -221,7 +209,6 @@ pub(crate) enum Check {
     MeasureAgain,
     /// The job has reached its goal and ends.
     End,
-    /// The job fails.
     Fail(Box<JobError>),
 }
 

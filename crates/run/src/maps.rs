@@ -30,7 +30,6 @@ struct MappedTarget {
     maps: Mutex<Vec<FormatMap>>,
 }
 
-/// The map of one format.
 #[derive(Debug)]
 struct FormatMap {
     format: BlockFormat,
@@ -149,7 +148,6 @@ pub(crate) struct TargetMaps {
 #[derive(Debug)]
 pub(crate) struct TargetClaim {
     own: Option<Claimed>,
-    /// By map.
     others: Vec<Claimed>,
     range: Range<u64>,
     /// The range consists of whole granules of the job's own map.

@@ -97,7 +97,6 @@ pub(crate) struct Run {
     pub zones: ZoneTables,
     /// The files on simulated devices.
     pub simulated: SimDisks,
-    /// `verify`.
     pub verify_maps: VerifyMaps,
     /// The lists of corrupt extents (`verify_extents`).
     pub verify_extents: ExtentLists,
@@ -109,7 +108,6 @@ pub(crate) struct Run {
     pub journals: Journals,
     /// The logs of the jobs.
     pub logs: RunLogs,
-    /// `--debug`.
     pub debug: Option<DebugOutput>,
     /// A trigger may end the run (`--trigger-file`).
     pub triggers: bool,

@@ -10,9 +10,7 @@ use serde::{Deserialize, Serialize};
 pub enum BlockState {
     /// Neither trimmed nor written.
     Unwritten = 0,
-    /// Trimmed.
     Trimmed = 1,
-    /// Written.
     Written = 2,
     /// A trim failed. Later I/Os do not change this.
     TrimFailed = 3,
@@ -21,7 +19,6 @@ pub enum BlockState {
 }
 
 impl BlockState {
-    /// All states.
     pub const ALL: [BlockState; 5] = [
         BlockState::Unwritten,
         BlockState::Trimmed,

@@ -88,7 +88,6 @@ pub struct ClaimedNumber {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClaimedUnit {
-    /// Bytes.
     Bytes,
     /// I/Os, calls, jobs, or other things that are counted; also per second.
     Count,

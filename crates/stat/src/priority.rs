@@ -34,7 +34,6 @@ impl PriorityRecorder {
         PriorityRecorder { ioprio, summary: Summary::new(), hist }
     }
 
-    /// Records one latency.
     #[inline]
     pub fn record(&mut self, latency: Nanos) {
         self.summary.record(latency.0);

@@ -23,7 +23,6 @@ pub enum JobPhase {
     PreReading,
     /// The job runs but is not measured yet (`ramp_time`).
     Ramping,
-    /// The job runs.
     Running(RunKind),
     /// The job waits for an fsync.
     Syncing,
@@ -33,7 +32,6 @@ pub enum JobPhase {
     Finishing,
     /// The job has ended but is not reaped yet.
     Exited,
-    /// The job is reaped.
     Reaped,
     /// The job is reaped and had an error.
     Failed,
@@ -44,7 +42,6 @@ pub enum JobPhase {
 /// What a running job does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(missing_docs)]
 pub enum RunKind {
     Read,
     RandRead,
@@ -173,7 +170,6 @@ impl Progress {
     }
 }
 
-/// The progress of one job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobProgress {
     /// What it does.
@@ -212,7 +208,6 @@ pub struct IntervalLatency {
 }
 
 impl IntervalLatency {
-    /// The latencies in a histogram.
     #[must_use]
     pub fn of(histogram: Histogram) -> Self {
         let mut percentiles = histogram.percentiles(&PROGRESS_PERCENTILES);
@@ -228,11 +223,9 @@ impl IntervalLatency {
 /// The lines that introduce a job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobHeader {
-    /// The name.
     pub name: String,
     /// The run status group.
     pub group_id: u32,
-    /// The kind of job.
     pub kind: HeaderKind,
     /// `numjobs`. With more than one job, the header has an extra line of three dots.
     pub members: u32,
@@ -249,14 +242,11 @@ pub enum HeaderKind {
         bs: PerDir<(Bytes, Bytes)>,
         /// The block sizes are for sequential and random I/O instead of read and write (`bs_is_seq_rand`).
         seq_rand: bool,
-        /// The engine.
         engine: String,
-        /// `iodepth`.
         iodepth: u32,
     },
     /// The job runs a program.
     Program {
-        /// `program`.
         program: String,
         /// The arguments, separated by spaces.
         arguments: String,
@@ -265,7 +255,6 @@ pub enum HeaderKind {
     },
     /// The job burns CPU.
     Cpu {
-        /// The engine.
         engine: String,
         /// `cpumode`.
         mode: String,

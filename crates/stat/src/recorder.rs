@@ -177,7 +177,6 @@ pub struct Recorder {
     /// Histogram of the latencies in `sync`.
     #[serde(skip_serializing_if = "is_unused")]
     pub sync_hist: Histogram,
-    /// Syncs issued.
     pub sync_issued: u64,
     /// The I/O that [`Recorder::reset`] has cleared, which devices have counted all the same.
     #[serde(skip_serializing_if = "is_unused")]

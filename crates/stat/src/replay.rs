@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use crate::histogram::Histogram;
 use crate::summary::Summary;
 
-/// What a replay counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplayCount {
     /// I/Os and flushes that were issued.
@@ -26,7 +25,6 @@ pub enum ReplayCount {
 }
 
 impl ReplayCount {
-    /// All counts.
     pub const ALL: [ReplayCount; 7] = [
         ReplayCount::Issued,
         ReplayCount::Depth,
@@ -52,19 +50,16 @@ impl ReplayCount {
     }
 }
 
-/// The counts of a replay.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplayCounts([u64; ReplayCount::ALL.len()]);
 
 impl ReplayCounts {
-    /// A count.
     #[inline]
     #[must_use]
     pub fn get(&self, which: ReplayCount) -> u64 {
         self.0[which as usize]
     }
 
-    /// Adds to a count.
     #[inline]
     pub fn add(&mut self, which: ReplayCount, more: u64) {
         let count = &mut self.0[which as usize];
@@ -107,7 +102,6 @@ pub struct ReplayResults {
     pub took: Nanos,
     /// Largest number of I/Os in flight in the trace; `None` if it does not say.
     pub trace_depth: Option<u32>,
-    /// What was counted.
     pub counts: ReplayCounts,
     /// The first invalid line that was skipped: number, problem and text.
     pub first_invalid: Option<String>,
@@ -152,14 +146,12 @@ pub struct ReplaySummary {
     pub took: Nanos,
     /// Largest number of I/Os in flight in the trace; `None` if it does not say.
     pub trace_depth: Option<u32>,
-    /// What was counted.
     pub counts: ReplayCounts,
     /// The first invalid line that was skipped: number, problem and text.
     pub first_invalid: Option<String>,
 }
 
 impl ReplaySummary {
-    /// The summary of a replay.
     #[must_use]
     pub fn of(results: &ReplayResults) -> Self {
         ReplaySummary {

@@ -11,14 +11,12 @@ use crate::time_units::Micros;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct JobSettings {
-    /// The name.
     pub name: String,
     /// The run status group.
     pub group_id: u32,
     /// `group_reporting`: the job shares the entry of the previous job if both are in the same group, even if the
     /// previous job lacks `group_reporting`.
     pub group_reporting: bool,
-    /// `description`.
     pub description: Option<String>,
     /// Options as written in the job file, without the global ones.
     pub options: Vec<(String, String)>,
@@ -29,11 +27,8 @@ pub struct JobSettings {
     /// Decimals of the printed percentages: the most that any percentage in the list needs (2 for the default
     /// list).
     pub percentile_decimals: u32,
-    /// `slat_percentiles`.
     pub slat_percentiles: bool,
-    /// `clat_percentiles`.
     pub clat_percentiles: bool,
-    /// `lat_percentiles`.
     pub lat_percentiles: bool,
     /// `unified_rw_reporting`.
     pub unified: Unified,
@@ -42,7 +37,6 @@ pub struct JobSettings {
     /// `latency_target`.
     #[serde(rename = "latency_target_ns")]
     pub latency_target: Nanos,
-    /// `latency_percentile`.
     pub latency_percentile: f64,
     /// `latency_window`, in whole microseconds.
     #[serde(rename = "latency_window_us", with = "Micros")]

@@ -174,7 +174,6 @@ pub fn merge(mine: &mut Vec<Slice>, theirs: &[Slice]) {
 /// A limit: fewer than `percent` of the I/Os of a slice may take longer than `over`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencyLimit {
-    /// Latency.
     pub over: Nanos,
     /// Percent of the I/Os of a slice.
     pub percent: f64,
@@ -250,7 +249,6 @@ pub struct SliceTable {
     pub limits: Vec<LatencyLimit>,
     /// The slices of the run, in order.
     pub slices: Vec<SliceRow>,
-    /// The verdict.
     pub verdict: Verdict,
     /// The test ran to its end.
     pub complete: bool,

@@ -29,7 +29,6 @@ pub struct RunSnapshot {
 /// The state of one job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobSnapshot {
-    /// The name.
     pub name: String,
     /// What the job does.
     pub phase: JobPhase,
@@ -62,7 +61,6 @@ pub struct JobCounts {
 }
 
 impl JobCounts {
-    /// The counts of a recorder.
     #[must_use]
     pub fn of(recorder: &Recorder) -> Self {
         let latencies = PerDir::from_fn(|dir| LatencyCounts::of(&recorder.dirs[dir]));

@@ -27,7 +27,6 @@ impl Summary {
     pub const fn new() -> Self {
         Summary { n: 0, min: u64::MAX, span: 0, sum: 0, sum_of_squares: 0 }
     }
-    /// Records one value.
     #[inline]
     pub fn record(&mut self, value: u64) {
         // For a value below the minimum, the difference wraps around to more than any span.

@@ -12,7 +12,6 @@ pub(crate) struct TimeUnit<const UNIT: u64>;
 pub(crate) type Micros = TimeUnit<1000>;
 /// Milliseconds.
 pub(crate) type Millis = TimeUnit<1_000_000>;
-/// Seconds.
 pub(crate) type Seconds = TimeUnit<1_000_000_000>;
 
 impl<const UNIT: u64> TimeUnit<UNIT> {

@@ -30,7 +30,6 @@ pub struct Scaled {
     pub value: f64,
     /// Index of the unit: 0 is the smallest.
     pub index: usize,
-    /// Name of the unit.
     pub unit: &'static str,
 }
 

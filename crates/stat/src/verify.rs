@@ -162,7 +162,6 @@ impl FaultCount {
 /// A bad extent of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileExtent {
-    /// The file.
     pub file: String,
     /// The size of the file; `None` if it is unknown.
     #[serde(default, rename = "file_size_bytes", skip_serializing_if = "Option::is_none")]

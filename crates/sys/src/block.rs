@@ -141,7 +141,6 @@ pub struct Partition {
     pub device: Option<Device>,
     /// Offset of the partition on the disk.
     pub start: Bytes,
-    /// Size.
     pub size: Bytes,
 }
 

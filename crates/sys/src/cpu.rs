@@ -58,7 +58,6 @@ impl CpuSet {
         self.words[cpu / 64] |= 1 << (cpu % 64);
     }
 
-    /// Removes a CPU.
     pub fn remove(&mut self, cpu: usize) {
         if let Some(word) = self.words.get_mut(cpu / 64) {
             *word &= !(1 << (cpu % 64));
@@ -83,7 +82,6 @@ impl CpuSet {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()

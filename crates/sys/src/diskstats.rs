@@ -22,7 +22,6 @@ pub struct Counters {
     pub read_ios: u64,
     /// Reads that were merged into another request before they reached the device.
     pub read_merges: u64,
-    /// Bytes read.
     pub read_bytes: Bytes,
     /// Total time of all reads.
     pub read_time: Nanos,
@@ -44,7 +43,6 @@ pub struct Counters {
     pub discard_ios: u64,
     /// Discards that were merged into another request.
     pub discard_merges: u64,
-    /// Bytes discarded.
     pub discard_bytes: Bytes,
     /// Total time of all discards.
     pub discard_time: Nanos,

@@ -34,7 +34,6 @@ struct MtdInfo {
     padding: u64,
 }
 
-/// `struct mtd_ecc_stats`.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct EccStats {

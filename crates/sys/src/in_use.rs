@@ -18,7 +18,6 @@ use crate::{Error, Result, block, mount};
 /// A way in which a block device is in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeviceUse {
-    /// The device is mounted.
     Mounted {
         /// Name of the mounted device: the device asked about, one of its partitions, or a device built on
         /// them.

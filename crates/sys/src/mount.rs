@@ -17,7 +17,6 @@ pub struct Mount {
     pub device: Device,
     /// The mounted directory of the file system: `/`, or another one for a bind mount.
     pub root: PathBuf,
-    /// Mount point.
     pub point: PathBuf,
     /// File system type.
     pub kind: String,

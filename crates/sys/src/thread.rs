@@ -91,7 +91,6 @@ impl IoClass {
 /// I/O priority of a thread or of one I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IoPriority {
-    /// Priority class.
     pub class: IoClass,
     /// Level within the class, 0 (highest) to 7.
     pub level: u8,

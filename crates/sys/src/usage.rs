@@ -120,7 +120,6 @@ pub struct ProcessMemory {
     pub resident: Bytes,
     /// Peak of the resident memory.
     pub peak: Bytes,
-    /// Locked memory.
     pub locked: Bytes,
     /// Size of the address space.
     pub mapped: Bytes,

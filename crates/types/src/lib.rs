@@ -28,6 +28,7 @@
 //! The feature `serde` makes the types serializable, each as the value that it holds.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 mod bytes;
 mod direction;

@@ -10,7 +10,6 @@ use anyhow::{Context, Result, ensure};
 pub(crate) struct Contender {
     /// Name of the program in messages.
     pub name: &'static str,
-    /// Path of the program.
     pub program: PathBuf,
     /// Version of the program.
     pub version: String,

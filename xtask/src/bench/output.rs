@@ -6,9 +6,7 @@ use super::row::{Bound, Row, What};
 
 /// The ratios of a row against one contender, one per round.
 pub(super) struct Ratios {
-    /// The contender.
     pub than: &'static str,
-    /// The requirement.
     pub bound: Bound,
     /// One per round; empty if it could not be measured.
     pub rounds: Vec<f64>,
@@ -18,7 +16,6 @@ pub(super) struct Ratios {
 
 /// The result of a row.
 pub(super) struct Outcome {
-    /// The row.
     pub row: &'static Row,
     /// Figures of fiord, one per round.
     pub figures: Vec<f64>,

@@ -12,7 +12,6 @@ use super::servers::{self, Servers};
 
 /// The directory and its files; removed on drop.
 pub(super) struct Place {
-    /// The directory.
     pub dir: PathBuf,
     made: bool,
     device: Option<PathBuf>,
@@ -33,7 +32,6 @@ impl Place {
         Ok(place)
     }
 
-    /// The file.
     pub(super) fn file(&self) -> PathBuf {
         self.dir.join("bench.dat")
     }

@@ -7,9 +7,7 @@ pub(super) const FILE_BYTES: u64 = 256 << 20;
 pub(super) struct Row {
     /// The name of the row in the table.
     pub name: &'static str,
-    /// The measurement.
     pub what: What,
-    /// The job.
     pub job: Job,
     /// The comparisons, each with the required ratio.
     pub than: &'static [(Than, Bound)],

@@ -34,7 +34,6 @@ macro_rules! on_names {
     };
 }
 
-/// All rows.
 pub(super) fn all() -> impl Iterator<Item = &'static Row> {
     ROWS.iter().chain(network::ROWS).chain(servers::ROWS).chain(verification::ROWS)
 }

@@ -13,7 +13,6 @@ use serde_json::Value;
 pub(super) struct Dependency {
     /// Name on crates.io, or in the workspace.
     pub name: String,
-    /// Version.
     pub version: String,
     /// SPDX expression.
     pub licence: String,

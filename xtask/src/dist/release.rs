@@ -19,7 +19,6 @@ pub(super) struct Release {
     pub epoch: u64,
     /// Name and address for the packages.
     pub maintainer: String,
-    /// The program.
     pub binary: Binary,
 }
 

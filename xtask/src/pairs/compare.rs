@@ -10,7 +10,6 @@ use super::facts::{Fact, Facts};
 /// A fact that is not the same in both programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Difference {
-    /// Name of the fact.
     pub aspect: String,
     pub ours: String,
     pub theirs: String,

@@ -13,10 +13,8 @@ use serde_json::Value;
 use super::program::Ended;
 use super::trace::{Profile, queued};
 
-/// A fact.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Fact {
-    /// A word.
     Text(String),
     /// A number of things, which is exact unless chance decides it.
     Count(f64),

@@ -44,7 +44,6 @@ const fn param(name: &'static str, values: &'static [Value]) -> Param {
     Param { name, values }
 }
 
-/// Every parameter.
 pub(super) const PARAMS: &[Param] = &[
     param(
         "rw",

@@ -41,7 +41,6 @@ impl Pattern {
         Pattern { text: text.to_owned(), terms: text.split_whitespace().map(term).collect() }
     }
 
-    /// Whether the case matches.
     pub(super) fn matches(&self, case: &Case) -> bool {
         self.terms.iter().all(|term| term.hits.iter().any(|hit| case.has(*hit)) != term.negated)
     }

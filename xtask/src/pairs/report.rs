@@ -94,7 +94,6 @@ fn class(
     text
 }
 
-/// One difference on one line.
 pub(super) fn line(difference: &Difference) -> String {
     let Difference { aspect, ours, theirs } = difference;
     format!("{aspect}: fiord {ours} | fio {theirs}")

@@ -16,7 +16,6 @@ use super::nbd::DriveServer;
 const KEYS: &[&str] =
     &["gives", "modules", "drive", "cache", "qemu", "not-with", "packages", "files"];
 
-/// A device.
 #[derive(Debug)]
 pub(super) struct Device {
     /// The name of its file.
@@ -40,7 +39,6 @@ pub(super) struct Device {
     pub files: Vec<String>,
     /// The Debian packages that contain these files.
     pub packages: Vec<String>,
-    /// Script of the device.
     pub script: PathBuf,
 }
 
@@ -103,7 +101,6 @@ impl Devices {
         Ok(Devices(devices))
     }
 
-    /// One device.
     pub(super) fn named(&self, name: &str) -> Result<&Device> {
         self.0.iter().find(|device| device.name == name).with_context(|| {
             let names: Vec<&str> = self.0.iter().map(|device| device.name.as_str()).collect();

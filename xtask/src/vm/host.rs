@@ -10,7 +10,6 @@ use super::devices::Device;
 
 /// A required program, its Debian package, and whether it is copied into the machine.
 pub(super) struct Tool {
-    /// Name of the program.
     pub program: &'static str,
     package: &'static str,
     /// Whether it is copied into the machine.

@@ -29,7 +29,6 @@ pub(super) struct Kernel {
 
 /// A module to copy into the machine.
 pub(super) struct Module {
-    /// Name with `_`.
     pub name: String,
     /// Uncompressed contents.
     pub bytes: Vec<u8>,

@@ -49,10 +49,8 @@ enum ConnectionEnd {
     Cut,
 }
 
-/// A server for one connection.
 #[derive(Debug)]
 pub(super) struct DriveServer {
-    /// Name of the drive.
     pub name: String,
     socket: PathBuf,
     thread: JoinHandle<io::Result<DriveCounts>>,
@@ -73,7 +71,6 @@ impl DriveServer {
         Ok(DriveServer { name: name.to_owned(), socket, thread })
     }
 
-    /// The socket.
     pub(super) fn socket(&self) -> &Path {
         &self.socket
     }

@@ -73,7 +73,6 @@ pub(super) struct Options {
     pub machines: u32,
     /// Memory in MiB.
     pub memory: u32,
-    /// CPUs.
     pub cpus: u32,
     /// A kernel and its modules that are already unpacked.
     pub kernel: Option<(PathBuf, PathBuf)>,

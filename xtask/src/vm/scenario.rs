@@ -16,7 +16,6 @@ const KEYS: &[&str] = &["devices", "limit", "boot", "boots", "clock"];
 const ONLY_HERE: &str =
     ": \"${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}\"";
 
-/// A scenario.
 #[derive(Debug, Clone)]
 pub(super) struct Scenario {
     /// The name of its file.
@@ -33,14 +32,12 @@ pub(super) struct Scenario {
     pub boots: u32,
     /// The clock of the machine.
     pub clock: Clock,
-    /// Script of the scenario.
     pub script: PathBuf,
 }
 
 /// The clock of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Clock {
-    /// The clock of the host.
     Host,
     /// Counts executed instructions, and follows the host's clock while all CPUs wait. Other load on the host
     /// hardly changes a measurement.

@@ -70,7 +70,6 @@ struct Judged {
     panic: Option<String>,
 }
 
-/// Runs all scenarios.
 pub(super) fn run(bench: &Bench, scenarios: &[Scenario]) -> Result<ExitCode> {
     let began = Instant::now();
     let failed = super::place().join("failed");

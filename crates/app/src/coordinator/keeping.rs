@@ -29,7 +29,6 @@ const STATE_END: &str = "-verify.state";
 pub struct KeptFiles<'a> {
     order: &'a RunOrder,
     aux_path: PathBuf,
-    /// The jobs of each host.
     jobs: HashMap<HostIndex, Vec<JobSpec>>,
     open: HashMap<(HostIndex, KeptName), File>,
 }
@@ -43,37 +42,22 @@ pub enum KeepError {
         /// The name that the host gave.
         name: String,
     },
-    /// Two hosts have one name.
     #[error(
         "two hosts are called {name:?}, so the coordinator cannot keep their files apart. To fix: name each host once"
     )]
-    Ambiguous {
-        /// The name.
-        name: String,
-    },
+    Ambiguous { name: String },
     /// The journal is to be a device.
     #[error(
         "the coordinator keeps journals in files, and {} is a device there. To fix: set verify_journal to the name of a file",
         path.display()
     )]
-    Device {
-        /// The device.
-        path: PathBuf,
-    },
+    Device { path: PathBuf },
     /// The file does not begin at its begin.
     #[error("the host sent a part of {} in front of its begin", path.display())]
-    Disorder {
-        /// The file.
-        path: PathBuf,
-    },
+    Disorder { path: PathBuf },
     /// The file cannot be written.
     #[error("the coordinator could not write {}: {}. To fix: free space there, or use another directory", path.display(), Errno::explain(.source))]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What failed.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
 }
 
 impl<'a> KeptFiles<'a> {

@@ -49,7 +49,6 @@ pub enum FetchError {
     /// The jobs have no such log.
     #[error("host {host} sent a log that its jobs do not write: {name:?}; it was ignored")]
     Unknown {
-        /// The host.
         host: String,
         /// The name that it gave.
         name: String,
@@ -59,7 +58,6 @@ pub enum FetchError {
         "host {host} did not send its log {name:?}, or not all of it. To fix: look for it on that host"
     )]
     Missing {
-        /// The host.
         host: String,
         /// Name of the log on the host.
         name: String,
@@ -67,7 +65,6 @@ pub enum FetchError {
     /// A part of the log is missing.
     #[error("host {host} sent an incomplete log; {} ends early", path.display())]
     Gap {
-        /// The host.
         host: String,
         /// The file here.
         path: PathBuf,
@@ -75,11 +72,9 @@ pub enum FetchError {
     /// The file here cannot be written.
     #[error("cannot write the log of host {host} to {}: {}", path.display(), Errno::explain(.source))]
     Write {
-        /// The host.
         host: String,
         /// The file here.
         path: PathBuf,
-        /// What failed.
         source: io::Error,
     },
 }
@@ -278,7 +273,6 @@ fn try_creation(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The directory of a log.
 fn directory_of(prefix: &str) -> PathBuf {
     let parent = Path::new(prefix).parent().filter(|parent| !parent.as_os_str().is_empty());
     parent.unwrap_or(Path::new(".")).to_path_buf()

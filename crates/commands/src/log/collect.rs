@@ -258,7 +258,6 @@ impl Collector {
         )
     }
 
-    /// The timeline of a track.
     fn timeline(&mut self, track: usize) -> &mut LogTimeline {
         let given = self.window;
         let LogTrack { kind, dir, window, .. } = self.tracks[track];
@@ -350,7 +349,6 @@ impl LogVisitor for Collector {
     }
 }
 
-/// The middle of a bin.
 fn middle_of(coarseness: Coarseness, bin: usize) -> Nanos {
     let (from, to) = coarseness.bounds(bin);
     Nanos(from.0 + (to.0 - from.0) / 2)

@@ -11,45 +11,28 @@ use crate::session::CannotPrint;
 /// Why logs cannot be shown or converted.
 #[derive(Debug, thiserror::Error)]
 pub enum ShowLogError {
-    /// A file cannot be opened.
     #[error(
         "cannot open {}: {}\n  To fix: name a log file; their names end with .log, .log.fz or .log.compact",
         .path.display(),
         Errno::explain(.source)
     )]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Open { path: PathBuf, source: io::Error },
     /// A file cannot be read, or is not a log.
     #[error("{}: {source}{}", .path.display(), remedy(.source))]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: LogError,
-    },
+    Read { path: PathBuf, source: LogError },
     /// Neither the name of a file nor its contents say what the values are.
     #[error(
         "{}: the name does not say what the values are\n  To fix: pass --kind=bw, iops, lat, slat or clat",
         .path.display()
     )]
-    UnknownKind {
-        /// The file.
-        path: PathBuf,
-    },
+    UnknownKind { path: PathBuf },
     /// A `.fz` file has the name of a histogram log.
     #[error(
         "{}: a compressed histogram log of fio contains addresses of fio's memory, no histograms\n  To fix: record \
          the log without log_store_compressed",
         .path.display()
     )]
-    EmptyHistogram {
-        /// The file.
-        path: PathBuf,
-    },
+    EmptyHistogram { path: PathBuf },
     /// There are too many windows.
     #[error(
         "the logs span {windows} windows of {width} ms, but at most {most} can be shown\n  To fix: pass --window={fits} \
@@ -78,24 +61,13 @@ pub enum ShowLogError {
     #[error(
         "{name}: fio's compressed format cannot store histograms\n  To fix: convert this log to text or compact"
     )]
-    HistogramInFz {
-        /// The log.
-        name: String,
-    },
+    HistogramInFz { name: String },
     /// Two logs would have the same file name.
     #[error("two of the logs would be written to {}\n  To fix: convert them one at a time", .path.display())]
-    Twice {
-        /// The file.
-        path: PathBuf,
-    },
+    Twice { path: PathBuf },
     /// A file cannot be written.
     #[error("cannot write {}: {}. To fix: name a file that you may write, and no device", .path.display(), Errno::explain(.source))]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
     /// Standard output cannot be written.
     #[error(transparent)]
     Print(#[from] CannotPrint),

@@ -24,7 +24,6 @@ const ROW_COLUMNS: usize = 8;
 pub(super) trait LogVisitor {
     /// A log of the file. Its rows follow.
     fn define(&mut self, log: LogIndex, definition: &LogDefinition) -> Result<(), ShowLogError>;
-    /// A row of a log.
     fn row(&mut self, log: LogIndex, row: &LogRow) -> Result<(), ShowLogError>;
     /// A row of a histogram log.
     fn histogram(&mut self, log: LogIndex, row: &HistogramRow) -> Result<(), ShowLogError>;

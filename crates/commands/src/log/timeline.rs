@@ -11,7 +11,6 @@ pub(super) const CHOSEN: usize = 512;
 /// Maximum number of windows if the user gives the length. Each takes 15 KiB if it has latencies.
 const GIVEN: u64 = 4096;
 
-/// A window.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LogWindow {
     /// Latencies in nanoseconds; empty in logs of rates.
@@ -132,7 +131,6 @@ impl LogTimeline {
         self.end = self.end.max(to);
     }
 
-    /// The window at a time.
     fn window(&mut self, time: u64) -> Result<&mut LogWindow, ShowLogError> {
         loop {
             let number = time / self.width;
@@ -198,7 +196,6 @@ impl LogTimeline {
         self.windows[index].amount / seconds
     }
 
-    /// All windows as one.
     pub(super) fn total(&self) -> LogWindow {
         let mut total = LogWindow::default();
         self.windows.iter().for_each(|window| total.merge(window));

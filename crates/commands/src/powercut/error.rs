@@ -43,7 +43,6 @@ pub enum PowercutError {
          directory on another disk with --dir=DIR"
     )]
     SameDisk {
-        /// The directory.
         dir: PathBuf,
         /// The kernel's name of the disk.
         disk: String,
@@ -59,7 +58,6 @@ pub enum PowercutError {
     Process {
         /// The program or file.
         path: PathBuf,
-        /// The cause.
         source: io::Error,
     },
     /// The writer ended before the cut.
@@ -100,7 +98,6 @@ pub enum PowercutError {
     Command {
         /// The option: `cut` or `restore`.
         option: &'static str,
-        /// The command.
         command: String,
         /// How it ended.
         ending: ProcessEnding,
@@ -127,7 +124,6 @@ pub enum PowercutError {
     /// `fiord verify` could not check the target.
     #[error("cannot check round {round}: {status}\ncommand: {command}\n{errors}")]
     NotChecked {
-        /// The round.
         round: RoundNumber,
         /// Exit status of the check.
         status: ExitStatus,
@@ -141,7 +137,6 @@ pub enum PowercutError {
     Report {
         /// The file with its output.
         path: PathBuf,
-        /// The cause.
         source: serde_json::Error,
     },
     /// The results cannot be written.

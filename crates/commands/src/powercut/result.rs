@@ -121,7 +121,6 @@ impl CheckReport {
     }
 }
 
-/// The result of a round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundResult {
     /// Number of the round, from 1.
@@ -131,7 +130,6 @@ pub struct RoundResult {
     /// Time from the first write to the cut; `None` if it is unknown.
     pub after: Option<Nanos>,
     report: CheckReport,
-    /// The verdict.
     pub verdict: RoundVerdict,
 }
 

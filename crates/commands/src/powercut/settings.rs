@@ -18,7 +18,6 @@ use crate::precondition::target::FillTarget;
 pub struct TargetIdentity {
     /// Path as typed, made absolute.
     pub path: PathBuf,
-    /// Size.
     pub size: Bytes,
     /// Whether it is a block device; otherwise it is a file.
     pub is_device: bool,
@@ -87,7 +86,6 @@ pub enum CutMethod {
     Command {
         /// Cuts the power.
         cut: String,
-        /// Restores it.
         restore: String,
     },
 }
@@ -95,7 +93,6 @@ pub enum CutMethod {
 /// The settings of all rounds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PowercutSettings {
-    /// The target.
     pub target: TargetIdentity,
     /// How the power is cut.
     pub method: CutMethod,
@@ -123,12 +120,7 @@ pub struct PowercutSettings {
 pub enum WrongSetting {
     /// A time cannot be parsed.
     #[error("--{option}: {cause}. To fix: write a time such as 2s or 500ms")]
-    Time {
-        /// The option.
-        option: &'static str,
-        /// The cause.
-        cause: ValueError,
-    },
+    Time { option: &'static str, cause: ValueError },
     /// The range of `--after` is empty or reversed.
     #[error(
         "--after={0} is not a range of times. To fix: write --after=2..10 or --after=500ms..2s"

@@ -33,18 +33,12 @@ pub enum StateProblem {
     #[error(
         "{path} is not the state of fiord powercut: {source}. To fix: use another --dir, or --restart"
     )]
-    NotAState {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: serde_json::Error,
-    },
+    NotAState { path: PathBuf, source: serde_json::Error },
     /// Another version of fiord wrote it.
     #[error(
         "{path} has the format of another version of fiord ({found}). To fix: use another --dir, or --restart"
     )]
     OtherFormat {
-        /// The file.
         path: PathBuf,
         /// Version of the format.
         found: Version,
@@ -55,10 +49,7 @@ pub enum StateProblem {
          with --restart",
         path = .dir.join(STATE_NAME).display(), dir = .dir.display()
     )]
-    Exists {
-        /// The directory.
-        dir: PathBuf,
-    },
+    Exists { dir: PathBuf },
     /// The state belongs to another target.
     #[error("{path} is the state of {other}, not of {target}. To fix: name {other}, or no target", path = .path.display(),
         other = .other.display(), target = .target.display())]
@@ -78,7 +69,6 @@ pub enum StateProblem {
     OtherDevice {
         /// The state file.
         path: PathBuf,
-        /// The target.
         target: PathBuf,
         /// How the device differs.
         difference: DeviceDifference,
@@ -171,7 +161,6 @@ impl RoundsState {
         Ok(RoundsState { path: path.into(), contents })
     }
 
-    /// The settings of all rounds.
     #[must_use]
     pub fn settings(&self) -> &PowercutSettings {
         &self.contents.settings
@@ -189,7 +178,6 @@ impl RoundsState {
         &self.path
     }
 
-    /// The directory of the rounds.
     #[must_use]
     pub fn dir(&self) -> &Path {
         self.path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))

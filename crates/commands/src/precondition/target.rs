@@ -26,38 +26,19 @@ pub enum Unsuitable {
         "{first} and {second} overlap: the same bytes would be written twice in parallel\n  To fix: \
          name either the disk or its partitions, and each only once"
     )]
-    Overlap {
-        /// Path of the first target.
-        first: PathBuf,
-        /// Path of the second target.
-        second: PathBuf,
-    },
+    Overlap { first: PathBuf, second: PathBuf },
     /// A file without a size.
     #[error("{path} is empty\n  To fix: give the file its size first: `truncate -s 10G {path}`")]
-    Empty {
-        /// Path as typed.
-        path: PathBuf,
-    },
+    Empty { path: PathBuf },
     /// A directory, a pipe or a character device.
     #[error("{path} is neither a block device nor a file")]
-    Neither {
-        /// Path as typed.
-        path: PathBuf,
-    },
+    Neither { path: PathBuf },
     /// The kernel reports no number for the device.
     #[error("{path} has no device number")]
-    NoNumber {
-        /// Path as typed.
-        path: PathBuf,
-    },
+    NoNumber { path: PathBuf },
     /// The node names no disk of the kernel.
     #[error("the kernel has no disk {path} ({number})")]
-    NoDisk {
-        /// Path as typed.
-        path: PathBuf,
-        /// Device number.
-        number: Device,
-    },
+    NoDisk { path: PathBuf, number: Device },
     /// A host-managed zoned device.
     #[error(
         "{name} has zones, which accept only sequential writes\n  To fix: this job fills all of them, \
@@ -67,7 +48,6 @@ pub enum Unsuitable {
     Zoned {
         /// The kernel's name of the device.
         name: String,
-        /// Path as typed.
         path: PathBuf,
     },
     /// A write-protected device.
@@ -81,11 +61,9 @@ pub enum Unsuitable {
 /// A device or file to fill.
 #[derive(Debug, Clone)]
 pub struct FillTarget {
-    /// Path as typed.
     pub path: PathBuf,
     /// Short name: `nvme0n1`, or the name of the file.
     pub name: String,
-    /// Size.
     pub size: Bytes,
     /// Identity of the device, by which a later call recognises it.
     pub key: String,

@@ -17,58 +17,28 @@ pub enum ReportError {
     Terminal,
     /// A file cannot be read.
     #[error("cannot read {path}: {}\nTo fix: {}", Errno::explain(.source), remedy(.source))]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// The results in a directory cannot be read.
     #[error("cannot read the results in {path}: {source}")]
-    Directory {
-        /// The directory.
-        path: PathBuf,
-        /// The cause.
-        source: StoreError,
-    },
+    Directory { path: PathBuf, source: StoreError },
     /// A directory of a sweep or a suite in which no run is done.
     #[error("no run in {path} is finished\nTo fix: run the same command again")]
-    NoRuns {
-        /// The directory.
-        path: PathBuf,
-    },
+    NoRuns { path: PathBuf },
     /// Another directory.
     #[error(
         "{path} is not the directory of a sweep or a suite\nTo fix: name the files with the results, such as {path}/*.json"
     )]
-    NotResults {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// A file is not text.
+    NotResults { path: PathBuf },
     #[error(
         "{path} is not text\nTo fix: name a result, such as the file of --output-format=json+ --output=FILE"
     )]
-    NotText {
-        /// The file.
-        path: PathBuf,
-    },
+    NotText { path: PathBuf },
     /// A file is not a result.
     #[error("cannot read the results in {path}: {source}")]
-    Result {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: ResultError,
-    },
+    Result { path: PathBuf, source: ResultError },
     /// The page cannot be written.
     #[error("cannot write {path}: {}. To fix: name a file that you may write, and no device", Errno::explain(.source))]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
     /// The page cannot be written to standard output.
     #[error(transparent)]
     Print(#[from] CannotPrint),

@@ -14,7 +14,6 @@ use rustix::process::{Pid, Signal, kill_process};
 pub enum ChildEnd {
     /// The process exited.
     Alone {
-        /// Exit status.
         status: ExitStatus,
         /// Text on standard error; empty if the run succeeded.
         errors: String,

@@ -61,12 +61,7 @@ pub enum RunError {
     Signals(#[source] fiord_sys::Error),
     /// The program cannot be started.
     #[error("{program}: {}", Errno::explain(.source))]
-    Start {
-        /// The program.
-        program: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    Start { program: PathBuf, source: io::Error },
     /// The run failed, or its results are unusable.
     #[error("the run at {point} failed: {cause}\ncommand: {command}{}", after(.cause))]
     Failed {
@@ -74,7 +69,6 @@ pub enum RunError {
         point: String,
         /// The command, for a repetition by hand.
         command: String,
-        /// The cause.
         #[source]
         cause: Cause,
     },
@@ -86,7 +80,6 @@ pub enum Cause {
     /// The process of the run ended with a failure or by a signal.
     #[error("{status}")]
     Exit {
-        /// Exit status.
         status: ExitStatus,
         /// Text on standard error.
         errors: String,

@@ -21,12 +21,7 @@ pub enum OutcomeError {
     NoJobs,
     /// A job failed although the exit status of its run is 0.
     #[error("job {job:?} failed with error {}", .error.map_or(0, Errno::raw))]
-    JobFailed {
-        /// Name of the job.
-        job: String,
-        /// The error.
-        error: Option<Errno>,
-    },
+    JobFailed { job: String, error: Option<Errno> },
 }
 
 /// Percentiles in the table.

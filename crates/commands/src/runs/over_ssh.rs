@@ -34,23 +34,13 @@ pub enum OverSshError {
     NoCommand,
     /// The command that reaches a host cannot be started.
     #[error("cannot start {program}: {}", Errno::explain(.source))]
-    Start {
-        /// The program.
-        program: String,
-        /// What failed.
-        source: io::Error,
-    },
+    Start { program: String, source: io::Error },
     /// The command that reaches a host cannot be waited for.
     #[error("cannot wait for the command on a host: {}", Errno::explain(.0))]
     Wait(#[source] io::Error),
     /// A file for a host cannot be read.
     #[error("cannot read {path}: {}", Errno::explain(.source))]
-    Input {
-        /// The file.
-        path: PathBuf,
-        /// What failed.
-        source: io::Error,
-    },
+    Input { path: PathBuf, source: io::Error },
 }
 
 /// The stream of a line.

@@ -26,7 +26,6 @@ pub struct RunProgress<'a> {
     ended: (u32, Duration),
 }
 
-/// The run in progress.
 struct CurrentRun {
     what: String,
     began: Instant,
@@ -77,7 +76,6 @@ impl<'a> RunProgress<'a> {
         let _ = writeln!(self.out, "{text}");
     }
 
-    /// Begins a run.
     pub fn begin(&mut self, what: String, expected: ExpectedTime) {
         if self.moving.is_none() {
             let _ = write!(self.out, "{what} … ");

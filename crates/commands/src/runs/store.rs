@@ -35,16 +35,10 @@ pub enum StoreError {
     System(#[from] fiord_sys::Error),
     /// The list has other contents.
     #[error("{path} is not the list of a sweep: {source}\nTo fix: use another --dir, or --restart")]
-    NotAList {
-        /// The list.
-        path: PathBuf,
-        /// The cause.
-        source: serde_json::Error,
-    },
+    NotAList { path: PathBuf, source: serde_json::Error },
     /// The list has a format that this version cannot read.
     #[error("{dir} has the format of another version of sweep ({found})\n{}", OTHER_DIRECTORY)]
     OtherFormat {
-        /// The directory.
         dir: PathBuf,
         /// Version of the format.
         found: u32,
@@ -52,7 +46,6 @@ pub enum StoreError {
     /// Another version of the program measured, so that the results cannot be compared.
     #[error("the points in {dir} were measured by {found}, not {program}\n{}", OTHER_DIRECTORY)]
     OtherProgram {
-        /// The directory.
         dir: PathBuf,
         /// The version that measured.
         found: String,
@@ -66,7 +59,6 @@ pub enum StoreError {
         OTHER_DIRECTORY
     )]
     OtherJob {
-        /// The directory.
         dir: PathBuf,
         /// Arguments that only the job of the directory has.
         there: String,
@@ -87,10 +79,8 @@ fn difference(there: &str, now: &str) -> String {
 
 const OTHER_DIRECTORY: &str = "To fix: use another --dir, or --restart to start over";
 
-/// A finished run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FinishedRun {
-    /// Settings of the run.
     pub settings: PointSettings,
     /// File name of the run's JSON in the directory.
     pub file: String,

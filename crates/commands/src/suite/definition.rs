@@ -26,7 +26,6 @@ pub struct Definition {
 /// Input for building the steps.
 #[derive(Debug, Clone, Copy)]
 pub struct StepRequest<'a> {
-    /// The device.
     pub device: &'a SuiteDevice,
     /// The axes with their requested values.
     pub axes: &'a [Axis],
@@ -50,26 +49,19 @@ pub enum StepsError {
     /// A value is not a number of bytes.
     #[error("`{value}`: {}", .cause.what)]
     NotBytes {
-        /// The value as typed.
         value: String,
         /// What is wrong with it.
         cause: ValueError,
     },
     /// A value is not a count.
     #[error("{axis}={value} is not a positive number")]
-    NotACount {
-        /// The axis.
-        axis: &'static str,
-        /// The value as typed.
-        value: String,
-    },
+    NotACount { axis: &'static str, value: String },
     /// No block size is left.
     #[error("the device supports none of the block sizes")]
     NoBlockSize,
     /// No value of an axis is left.
     #[error("no value of {axis} is possible: {why}")]
     NoValue {
-        /// The axis.
         axis: &'static str,
         /// Why its values are too large.
         why: &'static str,
@@ -84,7 +76,6 @@ pub enum StepsError {
 /// The steps of a suite in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Steps {
-    /// The runs.
     pub steps: Vec<SuiteStep>,
     /// Points that this device does not support, with the reason; reported before the first run.
     pub left_out: Vec<String>,
@@ -95,7 +86,6 @@ pub struct Steps {
 pub struct SuiteStep {
     /// Values on the axes. A preparing step has only `prepare`, which names what it fills.
     pub settings: PointSettings,
-    /// Kind of step.
     pub kind: StepKind,
     /// Whether to reset all zones before the step.
     pub reset: bool,
@@ -118,7 +108,6 @@ pub struct Filled {
     pub bytes: Bytes,
 }
 
-/// Kind of step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepKind {
     /// Fills the device for later steps; not a row of the table.

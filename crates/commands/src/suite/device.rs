@@ -15,16 +15,12 @@ pub enum DeviceError {
     Report(#[from] fiord_sys::Error),
     /// There is no zone to write.
     #[error("{device}: the device has no writable sequential zone")]
-    NoZone {
-        /// Path as typed.
-        device: PathBuf,
-    },
+    NoZone { device: PathBuf },
 }
 
 /// The properties of a zoned device that suites need.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SuiteDevice {
-    /// Path as typed.
     pub path: PathBuf,
     /// Facts about the device.
     pub facts: ZonedFacts,

@@ -21,45 +21,28 @@ use crate::zones::change::ChangeError;
 pub enum SuiteError {
     /// No suite has this name.
     #[error("unknown suite `{name}`; available: {}", names())]
-    UnknownSuite {
-        /// The name as typed.
-        name: String,
-    },
+    UnknownSuite { name: String },
     /// A value of `--set`.
     #[error(transparent)]
     Axis(#[from] AxisError),
     /// `--set` names an axis that the suite does not have.
     #[error("{} has no axis `{name}`; it has {}", .suite.name, axes(.suite))]
-    UnknownAxis {
-        /// The suite.
-        suite: Definition,
-        /// The name as typed.
-        name: String,
-    },
+    UnknownAxis { suite: Definition, name: String },
     /// An argument behind the device is not an option with a value.
     #[error(
         "`{option}` is not a job option. To fix: write job options as --option=value, behind the device"
     )]
-    NoJobOption {
-        /// The argument.
-        option: String,
-    },
+    NoJobOption { option: String },
     /// A job option that the suite sets itself.
     #[error(
         "the suite itself sets `{option}`. To fix: leave it out; `--dry-run` prints the jobs of a suite"
     )]
-    OwnOption {
-        /// Name of the option.
-        option: String,
-    },
+    OwnOption { option: String },
     /// `--runtime` or `--ramp-time` and a suite without them.
     #[error(
         "{suite} runs until all data is written, so that --runtime and --ramp-time do not apply"
     )]
-    NoTimes {
-        /// Name of the suite.
-        suite: &'static str,
-    },
+    NoTimes { suite: &'static str },
     /// The device cannot be opened or has no zones.
     #[error(transparent)]
     Zones(#[from] zones::ZonesError),
@@ -71,12 +54,7 @@ pub enum SuiteError {
     Steps(#[from] StepsError),
     /// `--readonly` without `--dry-run`.
     #[error("--readonly forbids suites: {suite} writes to {device}")]
-    ReadOnly {
-        /// Name of the suite.
-        suite: &'static str,
-        /// Path as typed.
-        device: PathBuf,
-    },
+    ReadOnly { suite: &'static str, device: PathBuf },
     /// A job file or the results cannot be written or read.
     #[error(transparent)]
     File(#[from] FileError),
@@ -101,7 +79,6 @@ pub enum SuiteError {
     /// The JSON of a finished run has no results.
     #[error("{path}: {source}")]
     Outcome {
-        /// The JSON.
         path: PathBuf,
         /// What it lacks.
         source: OutcomeError,

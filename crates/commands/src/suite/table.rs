@@ -15,12 +15,9 @@ use crate::suite::device::SuiteDevice;
 use crate::suite::row::{REACHED, Row};
 use crate::sweep::table::{NUMBERS, numbers};
 
-/// Results of a suite.
 #[derive(Debug)]
 pub struct SuiteResults<'a> {
-    /// The suite.
     pub suite: &'a Definition,
-    /// The device.
     pub device: &'a SuiteDevice,
     /// One row for each measured step.
     pub rows: Vec<Row>,

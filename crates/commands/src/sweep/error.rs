@@ -21,10 +21,7 @@ pub enum SweepError {
     NothingToSweep,
     /// `--until` and an axis whose values do not increase.
     #[error("--until needs an axis of increasing numbers, and the values of {axis} are not")]
-    NotIncreasing {
-        /// The axis.
-        axis: String,
-    },
+    NotIncreasing { axis: String },
     /// `--until` without an axis to increase the load along.
     #[error("--until needs an axis with more than one value")]
     NoAxis,

@@ -31,10 +31,7 @@ pub enum NotSweepable {
         "job {job} runs after others, but a sweep sums up jobs that run together. To fix: select one \
          with --section"
     )]
-    Later {
-        /// The job.
-        job: String,
-    },
+    Later { job: String },
     /// `--rate` and a job file with several sections.
     #[error(
         "--rate needs a job with one section, because it cannot split a rate among several. To fix: \
@@ -43,10 +40,7 @@ pub enum NotSweepable {
     Sections,
     /// `--rate` and a job with a rate.
     #[error("--rate sets the rates, but the job sets {option} itself")]
-    HasRate {
-        /// The option.
-        option: &'static str,
-    },
+    HasRate { option: &'static str },
 }
 
 /// A job, or several jobs that run together.
@@ -56,7 +50,6 @@ pub struct Job {
     general: GeneralOptions,
     /// The hosts that run the job.
     pub hosts: HostsArgs,
-    /// Name of the job.
     pub name: String,
 }
 

@@ -11,7 +11,6 @@ pub struct Loads(pub Vec<u32>);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("--rate {text}: {cause}. To fix: write 10%..110% or 10%..110%:5%")]
 pub struct RateError {
-    /// The text as typed.
     pub text: String,
     /// What is wrong with it.
     pub cause: RateCause,

@@ -45,10 +45,8 @@ pub fn read(text: &str) -> Result<PointRun, OutcomeError> {
     Ok(PointRun { outcome, knee })
 }
 
-/// A point and its runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeasuredPoint {
-    /// Settings of the point.
     pub settings: PointSettings,
     /// Maximum duration of a run; 0 if unknown.
     pub longest: Nanos,

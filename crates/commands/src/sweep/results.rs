@@ -5,12 +5,9 @@ use crate::runs::outcome::PointOutcome;
 use crate::sweep::knee::KneeEstimate;
 use crate::sweep::measured::{self, RepeatedOutcome};
 
-/// Results of a sweep.
 #[derive(Debug)]
 pub struct SweepResults {
-    /// Name of the job.
     pub job: String,
-    /// Axes of the sweep.
     pub axes: Vec<Axis>,
     /// Finished points in the order of the axes.
     pub points: Vec<SweepPoint>,
@@ -60,7 +57,6 @@ impl SweepResults {
 /// A finished point.
 #[derive(Debug, Clone)]
 pub struct SweepPoint {
-    /// Settings of the point.
     pub settings: PointSettings,
     /// Results of its runs.
     pub results: RepeatedOutcome,

@@ -18,32 +18,22 @@ pub enum TraceCommandError {
         path.display(),
         Errno::explain(source)
     )]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    Open { path: PathBuf, source: io::Error },
     /// The trace cannot be read or is invalid.
     #[error("{}: {source}{}", path.display(), remedy(source))]
     Trace {
-        /// The trace.
         path: PathBuf,
         /// What is wrong.
         source: TraceError,
     },
     /// The trace has no I/O that a job could make.
     #[error("{}: the trace has no read, write or trim, so no job approximates it", path.display())]
-    NoIo {
-        /// The trace.
-        path: PathBuf,
-    },
+    NoIo { path: PathBuf },
     /// The job file cannot be written.
     #[error("cannot write {}: {}", path.display(), Errno::explain(source))]
     WriteJob {
         /// The job file.
         path: PathBuf,
-        /// The cause.
         source: io::Error,
     },
     /// The planner rejects the job that approximates the trace.

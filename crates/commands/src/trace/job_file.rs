@@ -27,7 +27,6 @@ fn plain(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 
-/// The job file.
 pub(super) fn text(trace: &Path, summary: &TraceSummary, jobs: &[Approximation]) -> String {
     let profile = &summary.profile;
     let mut out = String::new();

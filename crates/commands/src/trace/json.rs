@@ -12,10 +12,8 @@ use super::summary::{CACHES, HOTTEST, TargetSummary, TraceSummary, sample_error}
 
 /// Sizes of each direction.
 const SIZES: usize = 64;
-/// Targets.
 const TARGETS: usize = 1000;
 
-/// The document.
 pub(super) fn text(path: &Path, summary: &TraceSummary, jobs: &[Approximation]) -> String {
     let profile = &summary.profile;
     let seconds = profile.length().as_secs_f64();

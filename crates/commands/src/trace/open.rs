@@ -14,12 +14,10 @@ use super::error::TraceCommandError;
 /// Bytes that are read at once.
 const BUFFER: usize = 256 << 10;
 
-/// The files of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TraceFiles {
     StandardInput,
     One(PathBuf),
-    /// One file for each CPU.
     Cpus(Vec<PathBuf>),
 }
 
@@ -56,7 +54,6 @@ impl TraceFiles {
         Ok(TraceFiles::Cpus(cpus.into_iter().map(|(_, path)| path).collect()))
     }
 
-    /// Opens the trace.
     pub(super) fn open(
         &self,
         args: &TraceArgs,

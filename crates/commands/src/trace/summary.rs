@@ -12,7 +12,6 @@ pub(super) const HOTTEST: [f64; 4] = [0.001, 0.01, 0.1, 0.2];
 /// What a trace contains.
 #[derive(Debug)]
 pub struct TraceSummary {
-    /// Format of the trace.
     pub format: TraceFormat,
     /// Properties of all I/Os.
     pub profile: TraceProfile,

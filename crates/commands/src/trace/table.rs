@@ -21,7 +21,6 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// Widest row of bars.
 const WIDTH: usize = 64;
 
-/// The summary.
 pub(super) fn text(
     path: &Path,
     summary: &TraceSummary,

@@ -39,7 +39,6 @@ impl CrashFindings {
     }
 }
 
-/// Checks a target.
 pub(super) struct TargetCheck<'a> {
     pub journal: &'a JournalFile,
     /// Index of the target in the journal.
@@ -56,7 +55,6 @@ pub(super) struct TargetCheck<'a> {
     pub progress: &'a mut VerifyProgress,
 }
 
-/// The state of a check.
 struct CheckState<'a, 'f> {
     check: CrashCheck<'a>,
     results: &'f mut VerifyResults,

@@ -20,26 +20,13 @@ pub enum VerifyError {
     Target(#[from] TargetError),
     /// The journal or the target cannot be read.
     #[error("cannot read {path}: {}", Errno::explain(.source))]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// The file is not a journal, or it is damaged.
     #[error("{path}: {source}. To fix: name the file of verify_journal")]
-    Journal {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: JournalError,
-    },
+    Journal { path: PathBuf, source: JournalError },
     /// The journal does not name its target.
     #[error("{journal} does not name its target. To fix: add the target to the command line")]
-    NoTarget {
-        /// The journal.
-        journal: PathBuf,
-    },
+    NoTarget { journal: PathBuf },
     /// The command line has more or fewer targets than the journal.
     #[error(
         "the journal has {expected} targets, and the command line {found}. To fix: name all of them in this order, or \
@@ -65,17 +52,13 @@ pub enum VerifyError {
     #[error(
         "{target} is neither a block device nor a regular file. To fix: name the block device of the target"
     )]
-    NotStorage {
-        /// Path as typed.
-        target: PathBuf,
-    },
+    NotStorage { target: PathBuf },
     /// The device is not that of the run.
     #[error(
         "{target} has {found} bytes, and the target of the journal had {expected} bytes. To fix: name the target of \
          the run, which was {path}"
     )]
     TooSmall {
-        /// Path as typed.
         target: PathBuf,
         /// Size of the target.
         found: u64,
@@ -90,7 +73,6 @@ pub enum VerifyError {
          To fix: name the target of the run; if this is it, add --same-target"
     )]
     OtherTarget {
-        /// Path as typed.
         target: PathBuf,
         /// The path of the target of the run.
         path: String,
@@ -101,22 +83,12 @@ pub enum VerifyError {
          the journal has lost the end of the journal, so it does not say what the target must contain", .writer.number,
         .writer.job
     )]
-    Incomplete {
-        /// The journal.
-        journal: PathBuf,
-        /// The write.
-        writer: SectorWriter,
-    },
+    Incomplete { journal: PathBuf, writer: SectorWriter },
     /// The list of bad extents cannot be written.
     #[error(
         "cannot write the list of bad extents: {path}: {}. To fix: use another file for --extents", Errno::explain(.source)
     )]
-    Extents {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    Extents { path: PathBuf, source: io::Error },
     /// A list of hosts is wrong.
     #[error(transparent)]
     Hosts(#[from] Rejected),
@@ -125,34 +97,19 @@ pub enum VerifyError {
         "{option} cannot be used with --hosts. To fix: check one host after another: send its journal there, and run \
          fiord verify on the host"
     )]
-    OnlyHere {
-        /// The option.
-        option: &'static str,
-    },
+    OnlyHere { option: &'static str },
     /// A host has no journal.
     #[error(
         "cannot use {path}, the journal of the host {host}: {}. To fix: name only hosts whose journals the run has kept here, \
          and the value of its verify_journal", Errno::explain(.source)
     )]
-    NoJournal {
-        /// The host.
-        host: String,
-        /// The journal.
-        path: PathBuf,
-        /// What failed.
-        source: io::Error,
-    },
+    NoJournal { host: String, path: PathBuf, source: io::Error },
     /// The hosts cannot run the command.
     #[error(transparent)]
     OverSsh(#[from] OverSshError),
     /// The journal from the coordinator cannot be kept for the time of the check.
     #[error("cannot keep the journal in {path} during the check: {}. To fix: free space, or set TMPDIR", Errno::explain(.source))]
-    Spool {
-        /// The directory.
-        path: PathBuf,
-        /// What failed.
-        source: io::Error,
-    },
+    Spool { path: PathBuf, source: io::Error },
     /// Less of the journal came than the coordinator announced.
     #[error(
         "only {found} of {expected} bytes of the journal came from the coordinator: the connection ended"

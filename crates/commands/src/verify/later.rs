@@ -18,7 +18,6 @@ pub(super) struct LaterJournals(Vec<JournalFile>);
 pub(super) struct ChangedBlocks {
     /// The first block of the part, as numbered in the target.
     first: u64,
-    /// One bit for each block.
     bits: Vec<u64>,
 }
 

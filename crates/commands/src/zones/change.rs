@@ -17,13 +17,11 @@ pub enum ChangeError {
     /// The device refused. Zones before the first one are already changed.
     #[error("{} of {} failed: {source}", .action.name(), place(*.first, *.last))]
     Refused {
-        /// The action.
         action: ZoneAction,
         /// Number of the first zone of the failed command.
         first: usize,
         /// Number of the last zone of the failed command.
         last: usize,
-        /// The cause.
         source: fiord_sys::Error,
     },
 }
@@ -35,7 +33,6 @@ fn place(first: usize, last: usize) -> String {
 /// A planned change of zones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// The action.
     pub action: ZoneAction,
     /// Ranges of adjacent zones to which the action is applied, by zone number.
     pub runs: Vec<Range<usize>>,

@@ -16,36 +16,24 @@ use crate::zones::range::RangeError;
 pub enum ZonesError {
     /// `--readonly` and an action.
     #[error("{device}: --readonly forbids changes of zones")]
-    ReadOnly {
-        /// Path as typed.
-        device: PathBuf,
-    },
+    ReadOnly { device: PathBuf },
     /// The device does not exist, is in use, or cannot be opened.
     #[error(transparent)]
     Target(#[from] TargetError),
-    /// The device has no zones.
     #[error(
         "{device} has no zones: it is neither a zoned block device (queue/zoned in sysfs) nor a \
          namespace of the Zoned Namespace command set"
     )]
-    NoZones {
-        /// Path as typed.
-        device: PathBuf,
-    },
+    NoZones { device: PathBuf },
     /// A character device of another kind.
     #[error("{device} is not an NVMe generic device: {source}")]
     NotNvme {
-        /// Path as typed.
         device: PathBuf,
         /// The failed call.
         source: fiord_sys::Error,
     },
-    /// A file.
     #[error("{device} is not a device. To fix: name a zoned device, such as /dev/nvme0n1")]
-    NotADevice {
-        /// Path as typed.
-        device: PathBuf,
-    },
+    NotADevice { device: PathBuf },
     /// The device failed to report its zones.
     #[error(transparent)]
     Report(#[from] fiord_sys::Error),
@@ -57,10 +45,7 @@ pub enum ZonesError {
     Range(#[from] RangeError),
     /// No zone in the range can be changed.
     #[error("{device}: no zone in this range has a write pointer")]
-    NoWritePointer {
-        /// Path as typed.
-        device: PathBuf,
-    },
+    NoWritePointer { device: PathBuf },
     /// The user does not confirm.
     #[error(transparent)]
     NoConsent(#[from] NoConsent),
@@ -73,11 +58,9 @@ pub enum ZonesError {
          reset: {source}"
     )]
     BlockLayer {
-        /// Path as typed.
         device: PathBuf,
         /// Path of the block device of the same namespace.
         block: PathBuf,
-        /// The cause.
         source: Box<ZonesError>,
     },
     /// The list of zones cannot be written.

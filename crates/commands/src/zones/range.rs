@@ -14,21 +14,16 @@ pub enum RangeError {
     /// A part is not a number.
     #[error("invalid range of zones `{text}`: {}", .cause.what)]
     Invalid {
-        /// The text as typed.
         text: String,
         /// What is wrong with the number.
         cause: ValueError,
     },
     /// The end is not behind the start.
     #[error("the range `{text}` contains no zone")]
-    Empty {
-        /// The text as typed.
-        text: String,
-    },
+    Empty { text: String },
     /// The range ends beyond the last zone.
     #[error("the range `{text}` ends beyond the device, which has zones 0 to {last}")]
     Beyond {
-        /// The text as typed.
         text: String,
         /// Number of the last zone.
         last: u64,
@@ -59,7 +54,6 @@ pub enum RangeError {
         at: Bytes,
         /// Range of the zone that contains it.
         inside: Option<Range<Bytes>>,
-        /// Size of a zone.
         zone_size: Bytes,
     },
 }

@@ -12,7 +12,6 @@ use crate::evidence::synchronous::queue;
 /// Maximum number of files whose requests glibc carries out at the same time, for each job.
 const THREADS: u32 = 20;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "aio-threads",
     severity: Severity::Suspect,

@@ -11,7 +11,6 @@ use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::SaidNumbers;
 use crate::evidence::touched::{Spread, extent};
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: BAD_DATA,
     severity: Severity::Invalid,

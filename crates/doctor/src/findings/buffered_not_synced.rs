@@ -17,7 +17,6 @@ use crate::evidence::timing::ends_the_run;
 use crate::evidence::touched::moved;
 use crate::machine::Machine;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "buffered-not-synced",
     severity: Severity::Suspect,

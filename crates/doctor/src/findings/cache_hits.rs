@@ -17,7 +17,6 @@ const FEW: f64 = 0.1;
 /// From this share of cached bytes on, the result measures memory.
 const MAJORITY: f64 = 0.5;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "cache-hits",
     severity: Severity::Invalid,

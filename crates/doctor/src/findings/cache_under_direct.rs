@@ -15,7 +15,6 @@ use crate::evidence::amount::SaidNumbers;
 use crate::evidence::page_cache::in_memory;
 use crate::machine::{Machine, Unavailable};
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "cache-under-direct",
     severity: Severity::Suspect,

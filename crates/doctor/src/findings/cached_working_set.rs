@@ -10,7 +10,6 @@ use crate::evidence::amount::SaidNumbers;
 use crate::evidence::page_cache::past_the_cache;
 use crate::evidence::page_cache::through_cache;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "cached-working-set",
     severity: Severity::Suspect,

@@ -12,7 +12,6 @@ use crate::machine::Unavailable;
 /// The error from which on the start of the hosts cannot be called simultaneous.
 const LARGE: Nanos = Nanos::from_millis(1);
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "clock-error",
     severity: Severity::Suspect,

@@ -5,7 +5,6 @@ use fiord_stat::finding::Severity;
 use crate::check::{After, Before, Check, CollectedFindings};
 use crate::evidence::amount::SaidNumbers;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "clock-source",
     severity: Severity::Suspect,

@@ -9,7 +9,6 @@ use fiord_stat::finding::Severity;
 use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
 use crate::evidence::setting::{leave_out, set};
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "compressible-data",
     severity: Severity::Suspect,

@@ -12,7 +12,6 @@ use crate::evidence::requests::each_with_requests;
 /// The least requests for a verdict.
 const ENOUGH: u64 = 20;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "connection-per-request",
     severity: Severity::Suspect,

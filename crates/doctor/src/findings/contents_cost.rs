@@ -26,7 +26,6 @@ const ROUNDS: u64 = 64;
 /// blocks get new bytes, as with `refill_buffers` (`docs/contents.md`).
 const MARKED: u32 = 128 << 10;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "contents-cost",
     severity: Severity::Suspect,

@@ -14,7 +14,6 @@ use crate::machine::Unavailable;
 /// more on other file systems.
 const INODE: Bytes = Bytes(64);
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "dentry-cache",
     severity: Severity::Suspect,

@@ -11,7 +11,6 @@ use crate::evidence::page_cache::directly;
 use crate::evidence::synchronous::queue;
 use crate::evidence::synchronous::synchronous;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "depth-ignored",
     severity: Severity::Suspect,

@@ -22,7 +22,6 @@ const SHARE: f64 = 0.5;
 /// not run explain a larger share.
 const UNEXPLAINED: f64 = 0.125;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "depth-not-reached",
     severity: Severity::Suspect,

@@ -8,7 +8,6 @@ use crate::check::{After, Check, CollectedFindings, Entry};
 use crate::evidence::amount::SaidNumbers;
 use crate::machine::Unavailable;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "device-errors",
     severity: Severity::Suspect,

@@ -9,7 +9,6 @@ use crate::check::{Before, Check, CollectedFindings, FindingBuilder};
 use crate::evidence::page_cache::in_memory;
 use crate::machine::FileState;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "direct-not-direct",
     severity: Severity::Invalid,

@@ -5,7 +5,6 @@ use fiord_stat::finding::Severity;
 use crate::check::Check;
 use crate::evidence::noted;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "doubtful-job",
     severity: Severity::Note,

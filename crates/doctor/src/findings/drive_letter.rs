@@ -6,7 +6,6 @@ use fiord_stat::finding::Severity;
 use crate::check::{Check, CollectedFindings, Lint};
 use crate::evidence::setting::set;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "drive-letter",
     severity: Severity::Invalid,

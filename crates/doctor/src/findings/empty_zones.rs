@@ -8,7 +8,6 @@ use fiord_types::Dir;
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::SaidNumbers;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "empty-zones",
     severity: Severity::Suspect,

@@ -9,7 +9,6 @@ use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::SaidNumbers;
 use crate::evidence::setting::set;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "ended-in-ramp",
     severity: Severity::Invalid,

@@ -8,7 +8,6 @@ use crate::check::{Before, Check, CollectedFindings, FindingBuilder, Lint};
 use crate::evidence::amount::SaidNumbers;
 use crate::evidence::setting::set;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "existing-names",
     severity: Severity::Invalid,

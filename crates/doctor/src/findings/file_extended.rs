@@ -7,7 +7,6 @@ use fiord_types::Bytes;
 
 use crate::check::{Check, CollectedFindings, Lint};
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "file-extended",
     severity: Severity::Note,

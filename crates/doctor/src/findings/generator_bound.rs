@@ -12,7 +12,6 @@ const BUSY: f64 = 0.9;
 /// The device's queue is short below this share of the requested depth.
 const SHORT: f64 = 0.5;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "generator-bound",
     severity: Severity::Suspect,

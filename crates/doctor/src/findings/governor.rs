@@ -8,7 +8,6 @@ use fiord_sys::survey::Disk;
 
 use crate::check::{Before, Check, CollectedFindings};
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "governor",
     severity: Severity::Note,

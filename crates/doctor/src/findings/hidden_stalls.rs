@@ -14,7 +14,6 @@ use crate::evidence::rate;
 use crate::evidence::setting::{listed, set};
 use crate::evidence::synchronous::synchronous;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "hidden-stalls",
     severity: Severity::Suspect,

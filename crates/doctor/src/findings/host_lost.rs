@@ -6,7 +6,6 @@ use fiord_stat::hosts::{HostFailure, HostReport, HostsReport};
 use crate::check::{Check, CollectedFindings, FindingBuilder};
 use crate::evidence::hosts::names;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "host-lost",
     severity: Severity::Invalid,

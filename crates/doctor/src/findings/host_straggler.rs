@@ -11,7 +11,6 @@ use crate::evidence::hosts::{by, names};
 /// A host is a straggler below this share of the median.
 const SLOW: f64 = 0.8;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "host-straggler",
     severity: Severity::Suspect,

@@ -6,7 +6,6 @@ use fiord_stat::hosts::{HostFacts, HostReport, HostTarget, HostsReport};
 use crate::check::{Check, CollectedFindings};
 use crate::evidence::hosts::{by, names};
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "hosts-differ",
     severity: Severity::Suspect,
@@ -28,7 +27,6 @@ pub(crate) const CHECK: Check = Check {
 /// The name of a property, and how to read it.
 type Property<T> = (&'static str, fn(&T) -> String);
 
-/// Properties of machines.
 const MACHINE: [Property<HostFacts>; 5] = [
     ("fiord", |facts| facts.version.clone()),
     ("kernel", |facts| facts.kernel.clone()),
@@ -37,7 +35,6 @@ const MACHINE: [Property<HostFacts>; 5] = [
     ("operating system", |facts| facts.os.clone()),
 ];
 
-/// Properties of targets.
 const TARGET: [Property<HostTarget>; 2] =
     [("device", |target| target.kind.clone()), ("scheduler", |target| target.scheduler.clone())];
 

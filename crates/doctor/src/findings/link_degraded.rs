@@ -5,7 +5,6 @@ use fiord_sys::survey::pcie::{self, Function};
 
 use crate::check::{Before, Check, CollectedFindings, FindingBuilder};
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "link-degraded",
     severity: Severity::Suspect,

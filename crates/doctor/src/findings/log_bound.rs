@@ -9,7 +9,6 @@ use crate::evidence::amount::SaidNumbers;
 /// Share of the run time from which on a wait is reported.
 const MUCH: f64 = 0.01;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "log-bound",
     severity: Severity::Suspect,

@@ -5,7 +5,6 @@ use fiord_stat::finding::Severity;
 
 use crate::check::{Before, Check, CollectedFindings};
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "log-on-target",
     severity: Severity::Suspect,

@@ -10,7 +10,6 @@ use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::SaidNumbers;
 use crate::evidence::connections::{network, over_networks};
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "loopback",
     severity: Severity::Suspect,

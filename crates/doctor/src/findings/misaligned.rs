@@ -10,7 +10,6 @@ use fiord_types::{Bytes, Dir};
 use crate::check::{Before, Check, CollectedFindings, FindingBuilder};
 use crate::machine::Devices;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "misaligned",
     severity: Severity::Suspect,

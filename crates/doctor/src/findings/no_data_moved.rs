@@ -8,7 +8,6 @@ use fiord_types::{Bytes, Dir};
 use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
 use crate::evidence::amount::SaidNumbers;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "no-data-moved",
     severity: Severity::Note,

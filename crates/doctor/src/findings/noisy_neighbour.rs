@@ -11,7 +11,6 @@ use crate::check::{After, Check, CollectedFindings, FindingBuilder};
 use crate::evidence::crowd::{Crowd, cpu_time, crowd};
 use crate::machine::MachineState;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "noisy-neighbour",
     severity: Severity::Suspect,

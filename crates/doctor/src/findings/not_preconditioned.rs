@@ -8,7 +8,6 @@ use crate::check::{Before, Check, CollectedFindings};
 use crate::evidence::fill::fill_zones;
 use crate::machine::Unavailable;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "not-preconditioned",
     severity: Severity::Suspect,

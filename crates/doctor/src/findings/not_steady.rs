@@ -21,7 +21,6 @@ const MIN_RUN: Nanos = Nanos::from_secs(3);
 /// Standard deviations by which the largest and the smallest of five rounds may differ by chance.
 const CHANCE: f64 = 5.0;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "not-steady",
     severity: Severity::Suspect,
@@ -77,7 +76,6 @@ fn free(job: &JobPlan) -> bool {
 #[derive(Debug)]
 struct Rounds {
     ios: Vec<f64>,
-    /// Length of a round.
     length: Nanos,
 }
 

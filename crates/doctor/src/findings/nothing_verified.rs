@@ -9,7 +9,6 @@ use fiord_types::Bytes;
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::SaidNumbers;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "nothing-verified",
     severity: Severity::Invalid,

@@ -9,7 +9,6 @@ use fiord_sys::survey::Disk;
 use crate::check::{Before, Check, CollectedFindings, FindingBuilder};
 use crate::evidence::setting::set;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "numa",
     severity: Severity::Suspect,

@@ -6,7 +6,6 @@ use fiord_stat::finding::Severity;
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::connections::network;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "offloads-off",
     severity: Severity::Suspect,

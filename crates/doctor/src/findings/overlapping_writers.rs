@@ -10,7 +10,6 @@ use crate::evidence::places::{Overlap, RangeUser, apart, claim, names, overlaps}
 use crate::evidence::timing::{Concurrency, concurrent, were_concurrent};
 use crate::evidence::touched::{moved, planned};
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "overlapping-writers",
     severity: Severity::Suspect,

@@ -5,7 +5,6 @@ use fiord_sys::survey::{SharedLink, sharing};
 
 use crate::check::{After, Before, Check, CollectedFindings, FindingBuilder};
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "oversubscribed-path",
     severity: Severity::Suspect,

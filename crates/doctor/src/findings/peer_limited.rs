@@ -9,7 +9,6 @@ use crate::evidence::connections::{full_window, outgoing};
 /// From this share of the run on, the peer's window limits the result.
 const MAJORITY: f64 = 0.5;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "peer-limited",
     severity: Severity::Suspect,

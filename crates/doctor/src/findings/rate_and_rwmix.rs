@@ -10,7 +10,6 @@ use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
 use crate::evidence::amount::SaidNumbers;
 use crate::evidence::setting::set;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "rate-and-rwmix",
     severity: Severity::Invalid,

@@ -22,7 +22,6 @@ const ENDS: Nanos = Nanos::from_millis(2);
 /// Shares of CPU time from which on stolen time and other programs are a cause.
 const CAUSE: f64 = 0.01;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "rate-missed",
     severity: Severity::Suspect,

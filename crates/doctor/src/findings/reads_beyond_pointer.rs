@@ -8,7 +8,6 @@ use crate::check::{Before, Check, CollectedFindings, FindingBuilder};
 use crate::evidence::amount::SaidNumbers;
 use crate::machine::zones::{Written, reads_beyond};
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "reads-beyond-pointer",
     severity: Severity::Suspect,

@@ -16,7 +16,6 @@ const LATE: Nanos = Nanos::from_millis(1);
 /// With fewer I/Os, half of them must be late: one I/O can be late by chance.
 const MANY: u64 = 100;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "replay-late",
     severity: Severity::Suspect,

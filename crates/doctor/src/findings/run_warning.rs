@@ -6,7 +6,6 @@ use fiord_stat::report::Report;
 
 use crate::check::{After, Check, CollectedFindings};
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "run-warning",
     severity: Severity::Note,

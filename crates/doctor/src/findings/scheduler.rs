@@ -9,7 +9,6 @@ use fiord_types::Dir;
 use crate::check::{Before, Check, CollectedFindings, FindingBuilder};
 use crate::evidence::setting::set;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "scheduler",
     severity: Severity::Suspect,

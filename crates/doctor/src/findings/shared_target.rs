@@ -7,7 +7,6 @@ use fiord_types::{Bytes, sort};
 use crate::check::{Check, CollectedFindings, FindingBuilder};
 use crate::evidence::hosts::names;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "shared-target",
     severity: Severity::Suspect,

@@ -11,7 +11,6 @@ use crate::evidence::amount::SaidNumbers;
 use crate::evidence::setting::set;
 use crate::evidence::touched::planned;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "size-per-job",
     severity: Severity::Note,

@@ -12,7 +12,6 @@ use crate::evidence::requests::each_with_requests;
 /// The shortest look-up that is reported.
 const SLOW: Nanos = Nanos(1_000_000_000);
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "slow-name-lookup",
     severity: Severity::Note,

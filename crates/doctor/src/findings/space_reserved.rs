@@ -11,7 +11,6 @@ use crate::evidence::amount::SaidNumbers;
 /// From this share on, most calls have nothing to do.
 const MAJORITY: f64 = 0.5;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "space-reserved",
     severity: Severity::Suspect,

@@ -5,7 +5,6 @@ use fiord_stat::finding::Severity;
 use crate::check::{After, Check, CollectedFindings};
 use crate::evidence::spec;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "spec-exceeded",
     severity: Severity::Suspect,

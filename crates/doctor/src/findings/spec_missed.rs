@@ -8,7 +8,6 @@ use crate::check::{After, Check, CollectedFindings};
 use crate::evidence::spec;
 use crate::evidence::synchronous::synchronous;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "spec-missed",
     severity: Severity::Suspect,

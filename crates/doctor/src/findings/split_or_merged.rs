@@ -10,7 +10,6 @@ use fiord_types::Dir;
 use crate::check::{After, Check, CollectedFindings, FindingBuilder};
 use crate::evidence::amount::SaidNumbers;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "split-or-merged",
     severity: Severity::Suspect,

@@ -13,7 +13,6 @@ const NOTABLE: f64 = 0.01;
 /// From this share on, the totals are doubtful.
 const LARGE: f64 = 0.05;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "start-skew",
     severity: Severity::Suspect,

@@ -17,7 +17,6 @@ use crate::evidence::synchronous::synchronous;
 /// Minimum length of a run: CPU times of shorter runs are too coarse.
 const MIN_RUN: Nanos = Nanos::from_millis(200);
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "submission-blocks",
     severity: Severity::Suspect,

@@ -9,7 +9,6 @@ use crate::check::{Before, Check, CollectedFindings};
 use crate::machine::Devices;
 use crate::machine::Unavailable;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "target-in-use",
     severity: Severity::Suspect,

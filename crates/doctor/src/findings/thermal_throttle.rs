@@ -6,7 +6,6 @@ use fiord_sys::survey::{Bus, Disk};
 use crate::check::{After, Check, CollectedFindings};
 use crate::machine::Unavailable;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "thermal-throttle",
     severity: Severity::Suspect,

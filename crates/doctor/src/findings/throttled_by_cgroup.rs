@@ -11,7 +11,6 @@ use crate::evidence::cpu_quota::{self, throttled_groups};
 use crate::evidence::timing::fills;
 use crate::machine::Machine;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "throttled-by-cgroup",
     severity: Severity::Suspect,

@@ -15,7 +15,6 @@ const SEVERAL: u64 = 3;
 /// One handshake in this many requests is enough to be the 99th percentile.
 const SHARE: u64 = 100;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "tls-handshakes",
     severity: Severity::Note,

@@ -24,7 +24,6 @@ const ROUNDING: f64 = 1.02;
 /// Minimum number of windows for a confidence interval.
 const MIN_WINDOWS: u64 = 4;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "too-short",
     severity: Severity::Note,

@@ -9,7 +9,6 @@ use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::SaidNumbers;
 use crate::evidence::requests::{each_with_requests, with_fate};
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "unanswered-requests",
     severity: Severity::Suspect,

@@ -22,7 +22,6 @@ const MIN_IOS: u64 = 50;
 /// comes from other programs.
 const OTHERS: f64 = 0.05;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "uneven-targets",
     severity: Severity::Suspect,

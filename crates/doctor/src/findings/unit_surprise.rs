@@ -9,7 +9,6 @@ use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
 use crate::evidence::amount::SaidNumbers;
 use crate::evidence::setting::set;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "unit-surprise",
     severity: Severity::Suspect,

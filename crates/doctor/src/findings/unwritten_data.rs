@@ -22,7 +22,6 @@ const DRAWN: u64 = 64;
 /// Probability that no random read finds unwritten data, above which there is no finding.
 const CHANCE: f64 = 0.001;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "unwritten-data",
     severity: Severity::Invalid,

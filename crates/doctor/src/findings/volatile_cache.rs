@@ -22,7 +22,6 @@ const FLASH: f64 = 50e3;
 /// Minimum number of syncs for a mean.
 const SYNCS: u64 = 100;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "volatile-cache",
     severity: Severity::Note,

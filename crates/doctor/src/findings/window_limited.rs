@@ -13,7 +13,6 @@ const LARGER: &str = "leave window_size out, or set a larger one";
 /// From this share of the run on, the window limits the result.
 const MAJORITY: f64 = 0.5;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "window-limited",
     severity: Severity::Suspect,

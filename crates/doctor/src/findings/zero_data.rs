@@ -13,7 +13,6 @@ use crate::evidence::fill::{fill, fill_zones};
 use crate::evidence::touched::{Spread, extent as extent_of, reads};
 use crate::machine::SampledBlocks;
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "zero-data",
     severity: Severity::Suspect,

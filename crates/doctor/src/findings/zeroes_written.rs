@@ -12,7 +12,6 @@ use crate::machine::Unavailable;
 /// With less reserved space, the file system's own blocks would count.
 const ENOUGH: Bytes = Bytes::from_mib(1);
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "zeroes-written",
     severity: Severity::Suspect,

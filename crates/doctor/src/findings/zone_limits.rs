@@ -23,7 +23,6 @@ use crate::machine::Unavailable;
 /// From this version on, the kernel itself keeps writes to a zone in order (zone write plugging).
 const KEEPS_ORDER: Kernel = Kernel::new(6, 10);
 
-/// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "zone-limits",
     severity: Severity::Suspect,

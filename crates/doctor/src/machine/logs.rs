@@ -12,9 +12,7 @@ const MAX_FILES: usize = 16;
 /// A log on the disk of a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogOnTarget {
-    /// The job.
     pub job: JobIndex,
-    /// Path of the log.
     pub log: PathBuf,
     /// File or device of the job.
     pub target: PathBuf,

@@ -20,7 +20,6 @@ pub struct Written {
     pub partly: u64,
     /// Total capacity.
     pub capacity: Bytes,
-    /// Written bytes.
     pub bytes: Bytes,
 }
 

@@ -44,8 +44,10 @@ pub struct CpuCycles {
 enum Work {
     /// Counts.
     Noop,
-    /// Sorts numbers.
-    Sort { numbers: Box<[u64; SORTED]>, state: u64 },
+    Sort {
+        numbers: Box<[u64; SORTED]>,
+        state: u64,
+    },
 }
 
 impl Work {

@@ -15,7 +15,6 @@ pub(super) struct EraseBlocks {
     blocks: Vec<EraseBlock>,
 }
 
-/// One erase block.
 #[derive(Debug, Clone, Default)]
 struct EraseBlock {
     bad: bool,

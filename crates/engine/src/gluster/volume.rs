@@ -150,7 +150,6 @@ impl Volume {
     }
 }
 
-/// An open file.
 pub(super) struct OpenFile {
     functions: &'static GlusterFunctions,
     pub(super) handle: GlfsHandle,

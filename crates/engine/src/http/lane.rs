@@ -101,7 +101,6 @@ pub(super) struct RequestLane {
     stage: LaneStage,
     socket: Option<OwnedFd>,
     transport: Option<Transport>,
-    /// The head of the request.
     pub(super) head: Vec<u8>,
     call: ObjectCall,
     data: LaneData,

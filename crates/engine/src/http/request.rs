@@ -46,7 +46,6 @@ pub(super) enum ObjectCall {
 }
 
 impl ObjectCall {
-    /// The method of the request.
     pub(super) const fn method(self) -> HttpMethod {
         match self {
             ObjectCall::Get | ObjectCall::List => HttpMethod::Get,

@@ -9,7 +9,6 @@ use crate::Slot;
 /// The first pause.
 const FIRST: Duration = Duration::from_millis(100);
 
-/// Maximum pause.
 const MAX_PAUSE: Duration = Duration::from_secs(5);
 
 /// The pauses of the requests of a job.

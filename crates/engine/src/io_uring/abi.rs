@@ -1,7 +1,5 @@
 //! Structures and constants of the kernel (`linux/io_uring.h`), as far as the engines use them.
 
-#![allow(missing_docs)]
-
 /// `struct io_uring_sqe`: one cache line.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]

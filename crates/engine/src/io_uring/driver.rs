@@ -24,7 +24,6 @@ pub(crate) trait RingDriver {
     /// Type of the completion entries.
     type Cqe: Completion;
 
-    /// The ring.
     fn ring(&mut self) -> &mut Ring<Self::Sqe, Self::Cqe>;
     /// How the engine gets its completions.
     fn mode(&self) -> &CompletionMode;

@@ -12,7 +12,6 @@ use super::abi::*;
 use super::entry::{Completion, Submission};
 use crate::syscall;
 
-/// Options of a ring.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RingOptions {
     /// Least number of entries of both queues. The kernel's limit is 32768.

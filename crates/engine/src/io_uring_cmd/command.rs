@@ -79,7 +79,6 @@ const _: () = assert!(size_of::<BlockRange>() == 16);
 /// Flags in Command Dword 12 of all commands of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Flags {
-    /// Flags of reads.
     pub read: u32,
     /// Flags of writes and zone appends.
     pub write: u32,

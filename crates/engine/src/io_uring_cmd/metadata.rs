@@ -42,7 +42,6 @@ pub(super) struct Read {
 /// The blocks of a command, and their position in the op.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Blocks {
-    /// First block.
     pub first: u64,
     /// Number of blocks.
     pub count: u32,

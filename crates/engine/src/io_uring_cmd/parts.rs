@@ -8,7 +8,6 @@ pub(super) struct Parts {
     slots: Vec<OpProgress>,
 }
 
-/// Progress of one op.
 #[derive(Debug, Clone, Copy)]
 struct OpProgress {
     /// Number of commands that have not completed.

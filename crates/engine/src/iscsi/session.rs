@@ -77,14 +77,11 @@ impl Default for Answer {
     }
 }
 
-/// A logical unit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LogicalUnit {
     /// Logical unit number.
     pub lun: c_int,
-    /// Bytes.
     pub size: Bytes,
-    /// Bytes of a block.
     pub block: Bytes,
     /// The unit deallocates blocks (UNMAP).
     pub unmaps: bool,

@@ -118,7 +118,6 @@ impl Instance {
 /// How the messages of the engine begin.
 pub(super) const PURPOSE: &str = "ioengine=libblkio";
 
-/// A failure of the library.
 pub(super) struct LibraryFailure {
     error: EndpointError,
 }

@@ -203,7 +203,6 @@ impl Opening<'_> {
         }
     }
 
-    /// TLS failed.
     fn tls_failed(&self, why: FailureCause) -> EngineError {
         let what = format!("{}: {}", self.address, why.what);
         let help = why.help.unwrap_or_else(|| "To fix: check the log of the server".to_owned());

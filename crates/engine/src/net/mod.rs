@@ -109,7 +109,6 @@ impl NetCalls {
         }
     }
 
-    /// Receives one datagram.
     fn receive_datagram(
         &mut self,
         file: FileIndex,

@@ -21,13 +21,11 @@ use crate::{EndSignal, EngineConfig, EngineError};
 /// How many connections may wait to be accepted.
 const BACKLOG: i32 = 128;
 
-/// Whether a protocol has datagrams.
 #[inline(always)]
 pub(super) const fn datagrams(protocol: Protocol) -> bool {
     matches!(protocol, Protocol::Udp | Protocol::Udpv6)
 }
 
-/// One peer.
 #[derive(Debug, Default)]
 struct Peer {
     socket: Option<OwnedFd>,

@@ -29,7 +29,6 @@ pub(super) struct NfsFile {
     _private: [u8; 0],
 }
 
-/// `struct nfs_url`.
 #[repr(C)]
 pub(super) struct NfsUrl {
     pub server: *mut c_char,

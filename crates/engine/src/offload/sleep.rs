@@ -75,7 +75,6 @@ pub(crate) struct EventCount {
 }
 
 impl EventCount {
-    /// Counts an event.
     pub(crate) fn add(&self) {
         let count = self.count.fetch_add(1, Ordering::SeqCst) + 1;
         interleaving::point();

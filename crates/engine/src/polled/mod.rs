@@ -37,7 +37,6 @@ pub enum CallResult {
     SessionLost(String),
 }
 
-/// A session that was lost.
 #[derive(Debug)]
 pub struct LostSession {
     /// Index of the session.
@@ -82,7 +81,6 @@ pub trait PolledClient: Sized {
     /// The number of sessions that the job can have.
     fn sessions(&self) -> usize;
 
-    /// The session of a file.
     fn session_of(file: FileIndex) -> usize;
 
     /// Connects to the server of a file and opens it.

@@ -48,9 +48,7 @@ pub(super) enum Role {
     },
     /// Lends its memory to the peer.
     Lends,
-    /// Sends messages.
     Sends,
-    /// Receives messages.
     Receives,
 }
 

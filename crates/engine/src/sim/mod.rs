@@ -48,13 +48,11 @@ const POLL_COST: u64 = 100;
 pub struct DeviceAccess {
     /// Slot of the op.
     pub slot: Slot,
-    /// The op.
     pub op: Op,
     /// Time of submission, in nanoseconds of the engine's clock.
     pub submitted: u64,
     /// Time of completion, in nanoseconds of the engine's clock.
     pub ended: u64,
-    /// The outcome.
     pub outcome: Outcome,
 }
 

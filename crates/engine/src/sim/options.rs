@@ -34,7 +34,6 @@ pub struct SimOptions {
     pub stalls: Vec<(u64, u64)>,
     /// `sim_faults`, followed by `sim_torn_rate` and `sim_lost_rate` as faults.
     pub faults: Vec<SimFault>,
-    /// `sim_crash`.
     pub crash: Option<SimCrash>,
     /// `sim_submit_cost`: time that the submission of an op takes from the submitter.
     pub submit_cost: Nanos,
@@ -51,7 +50,6 @@ pub struct SimOptions {
 /// A fault that the options demand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
-    /// The errno.
     pub errno: Errno,
     /// The ops that fail.
     pub on: FaultOn,

@@ -65,7 +65,6 @@ pub enum LatencyDistribution {
     Uniform(u64, u64),
     /// Normal, truncated at 0.
     Normal {
-        /// Mean.
         mean: u64,
         /// Standard deviation.
         deviation: u64,
@@ -74,7 +73,6 @@ pub enum LatencyDistribution {
     Exponential(u64),
     /// Log-normal.
     Lognormal {
-        /// Median.
         median: u64,
         /// Standard deviation of the natural logarithm.
         sigma: f64,

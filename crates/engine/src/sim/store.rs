@@ -103,7 +103,6 @@ impl SimDisk {
         now != data
     }
 
-    /// Stores `data` from `offset` on.
     pub(super) fn write(&mut self, offset: u64, data: &[u8]) {
         self.remember(offset, data, false);
         self.now.write(offset, data);

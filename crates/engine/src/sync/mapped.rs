@@ -183,7 +183,6 @@ impl MappedFiles {
     }
 }
 
-/// A file and its mapping.
 #[derive(Debug)]
 struct MappedFile {
     fd: Arc<OwnedFd>,

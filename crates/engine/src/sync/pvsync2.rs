@@ -11,9 +11,7 @@ use crate::{Attachment, EngineConfig, EngineError};
 /// The system calls `preadv2(2)` and `pwritev2(2)`, and their flags.
 #[derive(Debug)]
 pub struct Pvsync2Calls {
-    /// Flags of all reads.
     read_flags: i32,
-    /// Flags of all writes.
     write_flags: i32,
     /// Percentage of I/Os that are polled for.
     hipri_percent: u32,

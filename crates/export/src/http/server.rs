@@ -42,7 +42,6 @@ pub enum ServeError {
         /// The error of the system call.
         source: io::Error,
     },
-    /// The thread cannot be created.
     #[error(
         "cannot create the thread that serves metrics: {0}\n  To fix: raise the limit on threads (ulimit -u, pids.max)"
     )]

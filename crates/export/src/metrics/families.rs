@@ -11,7 +11,6 @@ use fiord_types::{Dir, Nanos};
 
 use super::{HostMetrics, JOB_PHASES, MetricsState, RunPhase, phase_word};
 
-/// The kind of a family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FamilyKind {
     /// The value only grows. Samples end in `_total`.
@@ -32,7 +31,6 @@ pub struct FamilyDef {
     pub name: &'static str,
     /// What it is, with its unit.
     pub help: &'static str,
-    /// The kind.
     pub kind: FamilyKind,
     /// The unit, with which the name ends; empty without one.
     pub unit: &'static str,
@@ -165,14 +163,12 @@ pub(super) struct Family<'a> {
     pub(super) samples: Vec<MetricSample<'a>>,
 }
 
-/// One sample.
 #[derive(Debug)]
 pub(super) struct MetricSample<'a> {
     pub(super) labels: Vec<(&'static str, String)>,
     pub(super) value: MetricValue<'a>,
 }
 
-/// The value of a sample.
 #[derive(Debug)]
 pub(super) enum MetricValue<'a> {
     Number(f64),

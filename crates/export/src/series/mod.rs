@@ -37,7 +37,6 @@ enum ColumnRole {
     Time,
     /// The column identifies a series.
     Tag,
-    /// A value.
     Field,
 }
 

@@ -16,7 +16,6 @@ pub enum SeriesError {
     /// The file cannot be opened.
     #[error("cannot open the series {}: {}\n  To fix: {}", .path.display(), Errno::explain(.source), remedy(.source))]
     Open {
-        /// The file.
         path: PathBuf,
         /// The error of the system call.
         source: io::Error,

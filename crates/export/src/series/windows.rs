@@ -7,7 +7,6 @@ use fiord_types::{Dir, JobIndex, Nanos, PerDir};
 
 use super::{RowLatencies, SERIES_PERCENTILES, SeriesRow, largest};
 
-/// A job with samples.
 pub(super) struct SampledJob<'a> {
     pub(super) host: &'a str,
     pub(super) name: &'a str,

@@ -26,7 +26,6 @@ pub struct HostOrder {
     pub name: String,
     /// The TCP port of its agent. `None` if it is reached in another way.
     pub port: Option<u16>,
-    /// Jobs of the host.
     pub job: JobOrder,
     /// The verify states that its jobs may load: the file name on a run without hosts, and the contents.
     pub states: Vec<(String, Vec<u8>)>,
@@ -50,46 +49,26 @@ pub enum HostsEvent {
     /// All hosts go on to this stage.
     Stage(HostStage),
     /// An agent has answered.
-    Welcomed {
-        /// The host.
-        host: HostIndex,
-        /// What it is.
-        facts: Box<HostFacts>,
-    },
+    Welcomed { host: HostIndex, facts: Box<HostFacts> },
     /// A host has checked its jobs.
-    Checked {
-        /// The host.
-        host: HostIndex,
-        /// The jobs.
-        jobs: Box<HostJobs>,
-    },
+    Checked { host: HostIndex, jobs: Box<HostJobs> },
     /// A host has laid out and opened its files.
-    Ready {
-        /// The host.
-        host: HostIndex,
-    },
+    Ready { host: HostIndex },
     /// The start was decided.
     Starting {
         /// When the jobs start, by the monotonic clock of the coordinator.
         at: Nanos,
     },
     /// An event of a host's run (`fiord_run::events::Event`).
-    Run {
-        /// The host.
-        host: HostIndex,
-        /// The event.
-        event: Value,
-    },
+    Run { host: HostIndex, event: Value },
     /// A host has sent all its results.
     Ended {
-        /// The host.
         host: HostIndex,
         /// How its run ended.
         ended: Box<Ended>,
     },
     /// A host does nothing, and the run waits for it.
     Idle {
-        /// The host.
         host: HostIndex,
         /// The stage in which it does nothing: it checks its jobs, lays out files, or runs its jobs.
         stage: HostStage,
@@ -100,7 +79,6 @@ pub enum HostsEvent {
     },
     /// A host reports progress of its jobs although their run time is over.
     Overdue {
-        /// The host.
         host: HostIndex,
         /// The longest time that its jobs may run.
         longest: Nanos,
@@ -108,15 +86,9 @@ pub enum HostsEvent {
         limit: Nanos,
     },
     /// A host is lost, refuses its jobs, or cannot go on.
-    Failed {
-        /// The host.
-        host: HostIndex,
-        /// Why.
-        failure: HostFailure,
-    },
+    Failed { host: HostIndex, failure: HostFailure },
     /// The conductor orders all hosts to end their jobs.
     Stopping {
-        /// Why.
         why: String,
         /// The signal that the coordinator received.
         signal: Option<i32>,
@@ -149,13 +121,10 @@ pub enum HostsRequest {
 pub struct KeptPart {
     /// The host, which waits for [`HostsRequest::Kept`].
     pub host: HostIndex,
-    /// The file.
     pub file: KeptName,
     /// Where in the file the part begins. A part at 0 replaces the file.
     pub offset: Bytes,
-    /// The number of the part.
     pub number: KeepNumber,
-    /// The part.
     pub bytes: Vec<u8>,
 }
 
@@ -164,36 +133,27 @@ pub struct KeptPart {
 pub enum HostsAction {
     /// Send a message.
     Send {
-        /// The host.
         to: HostIndex,
-        /// The message.
         message: Vec<u8>,
     },
     /// Send a clock probe with the time at which it is sent.
     Probe {
-        /// The host.
         to: HostIndex,
     },
     /// Accept long messages of the host.
     Trust {
-        /// The host.
         host: HostIndex,
     },
-    /// Refuse the host.
     Refuse {
-        /// The host.
         host: HostIndex,
-        /// Why.
         why: String,
     },
     /// End the connection to the host.
     Close {
-        /// The host.
         host: HostIndex,
     },
     /// End the connection to the host at once.
     Abandon {
-        /// The host.
         host: HostIndex,
     },
     /// Tell the user.
@@ -202,7 +162,6 @@ pub enum HostsAction {
     Keep(KeptPart),
     /// Write a part of a log. After the last one, answer with [`HostsRequest::Kept`].
     Log {
-        /// The host.
         host: HostIndex,
         /// The name that the host gave.
         name: String,
@@ -210,7 +169,6 @@ pub enum HostsAction {
         number: KeepNumber,
         /// Where the part begins.
         offset: Bytes,
-        /// The part.
         bytes: Vec<u8>,
         /// The log ends with this part.
         last: bool,

@@ -25,7 +25,6 @@ pub(super) struct Attempted {
     pub(super) result: Result<Wire, Loss>,
 }
 
-/// An attempt to connect.
 #[derive(Debug, Clone)]
 pub(super) struct Attempt {
     pub(super) endpoint: Endpoint,

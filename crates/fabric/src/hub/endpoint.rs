@@ -38,7 +38,6 @@ pub enum Endpoint {
 /// Which addresses of a host count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum IpVersion {
-    /// All.
     #[default]
     Any,
     /// IPv4 addresses.
@@ -64,7 +63,6 @@ pub enum BadEndpoint {
         "cannot resolve the host `{host}`: {why}. To fix: check the name, or write the address"
     )]
     Unresolved {
-        /// The name.
         host: String,
         /// What the resolver says.
         why: String,

@@ -23,7 +23,6 @@ const ENDING: Nanos = Nanos::from_secs(1);
 /// What a link has for the layer above.
 #[derive(Debug)]
 pub(super) enum FromLink {
-    /// A message.
     Message(Vec<u8>),
     /// The peer made the connection, and is this one.
     Joined(String),

@@ -28,7 +28,6 @@ pub enum ListenError {
     System {
         /// Where.
         endpoint: Endpoint,
-        /// What failed.
         error: fiord_sys::Error,
     },
 }

@@ -120,7 +120,6 @@ enum Freshness {
 #[derive(Debug, Clone)]
 pub struct Waker(Arc<Wakes>);
 
-/// What wakes a hub.
 #[derive(Debug)]
 struct Wakes {
     event: WakeEvent,

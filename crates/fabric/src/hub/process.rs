@@ -137,7 +137,6 @@ fn ending(status: ExitStatus) -> ProcessEnding {
 /// The last line of a text that is not empty.
 #[derive(Debug, Default)]
 struct LastLine {
-    /// The last complete line.
     complete: Vec<u8>,
     /// The line that has not ended.
     begun: Vec<u8>,

@@ -22,7 +22,6 @@ fn after(time: Duration) -> Nanos {
     Nanos(monotonic() + time.as_nanos() as u64)
 }
 
-/// The next arrival.
 fn next(hub: &mut Hub) -> Arrival {
     let until = after(LIMIT);
     loop {

@@ -34,7 +34,6 @@ pub(super) fn verification(job: &JobPlan) -> Vec<String> {
     lines
 }
 
-/// The rates of the job.
 pub(super) fn rates(job: &JobPlan) -> Vec<String> {
     let pace = &job.pace;
     let of = |what: &str, rates: &PerDir<Option<Rate>>| {

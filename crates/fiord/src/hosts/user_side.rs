@@ -80,9 +80,7 @@ pub(super) struct UserSide {
 
 /// When the trigger fires.
 struct HostsTrigger {
-    /// `--trigger-file`.
     file: Option<PathBuf>,
-    /// `--trigger-timeout`.
     timeout: Option<Nanos>,
     /// The time of the timeout. `None`: it does not come.
     deadline: Option<Nanos>,

@@ -58,7 +58,6 @@ pub(super) const RUNS: &[ManualEntry] = &[
     ("fiord check job.fio", "Look for mistakes before the run"),
 ];
 
-/// Files of runs.
 pub(super) const RUN_FILES: &[ManualEntry] = &[
     (
         "local-JOB-N-verify.state",
@@ -80,7 +79,6 @@ const RUNS_DIRECTORY: ManualEntry = (
     "In the directory of the runs: the list of finished runs, with the command of each, and the results, for fiord report.",
 );
 
-/// The sections of a subcommand.
 pub(super) fn of(subcommand: &str) -> ManualSections {
     let examples = examples(subcommand);
     let (statuses, files, environment): (&[ManualEntry], &[ManualEntry], &[ManualEntry]) =

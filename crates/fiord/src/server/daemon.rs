@@ -29,19 +29,13 @@ pub(crate) enum DaemonError {
     /// Another server has the file.
     #[error("the server with process id {id} runs, says {}. To fix: end it, or name another file", .path.display())]
     Runs {
-        /// The file.
         path: PathBuf,
         /// Process id of the server.
         id: u32,
     },
     /// The file cannot be written.
     #[error("cannot write {}: {source}", .path.display())]
-    PidFile {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    PidFile { path: PathBuf, source: io::Error },
     /// The process cannot be started.
     #[error("cannot start the process of the server: {0}")]
     Start(io::Error),

@@ -25,7 +25,6 @@ fn logs(place: &Place, directory: &str) -> Logs {
     logs
 }
 
-/// The rows of a log.
 fn rows(place: &Place, name: &str) -> Vec<Vec<u64>> {
     let text = fs::read_to_string(place.path(name)).unwrap();
     let row = |line: &str| line.split(", ").map(|number| number.parse().unwrap()).collect();

@@ -98,7 +98,6 @@ impl<'a> Chart<'a> {
 }
 
 impl Axis {
-    /// The band of a value.
     pub(crate) fn band(&self, value: f64) -> usize {
         let share = (self.place(value) - self.places.0) / (self.places.1 - self.places.0);
         ((share * BANDS as f64) as usize).min(BANDS - 1)
@@ -129,7 +128,6 @@ impl Chart<'_> {
     }
 }
 
-/// The charts of a page.
 pub(crate) fn charts(page: &str) -> Vec<Chart<'_>> {
     let starts = page.split("<svg class=\"chart ").skip(1);
     starts.filter_map(|rest| Chart::of(rest.split_once("</svg>")?.0)).collect()

@@ -21,7 +21,6 @@ pub(crate) struct DrawnJob {
     pub logs: DrawnLogs,
 }
 
-/// The logs of a job.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum DrawnLogs {
     None,
@@ -32,7 +31,6 @@ pub(crate) enum DrawnLogs {
     Histograms(u64, u32),
 }
 
-/// A run.
 #[derive(Debug, Clone)]
 pub(crate) struct DrawnRun {
     pub jobs: Vec<DrawnJob>,

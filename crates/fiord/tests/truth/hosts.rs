@@ -67,7 +67,6 @@ fn drawn(seed: u64) -> Drawn {
     Drawn { line, asked, hosts: dice.of(&[2, 3]), jobs, group }
 }
 
-/// A job of a host.
 struct HostJob {
     record: JobRecord,
     truth: EntryTruth,

@@ -16,7 +16,6 @@ pub(crate) struct PageEntry<'a> {
     pub label: String,
     pub truth: &'a EntryTruth,
     pub asked: Asked,
-    /// The records of its jobs.
     pub records: Vec<&'a JobRecord>,
     /// The end of its last job, ns.
     pub end: u64,

@@ -45,7 +45,6 @@ impl DoneIo {
 /// A latency of an I/O, or another number.
 pub(crate) type LatencyOf = fn(&DoneIo) -> u64;
 
-/// The record of a job.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct JobRecord {
     /// The I/Os in the order of their ends.

@@ -8,7 +8,6 @@ use crate::findings_of;
 use crate::fiord::{Place, Ran};
 use crate::ground::{Crowd, Loop, Mounted, Reader, of_this_machine};
 
-/// A sound job.
 struct Job {
     /// Where its files are, and its options.
     name: String,

@@ -39,7 +39,6 @@ enum ChunkState {
 pub(super) enum ChunkStep<'a> {
     /// The input is used up.
     More,
-    /// Data.
     Data(&'a [u8]),
     /// The body is complete.
     End,

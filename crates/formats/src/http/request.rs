@@ -19,7 +19,6 @@ pub enum HttpMethod {
 }
 
 impl HttpMethod {
-    /// The word in a request.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {

@@ -40,7 +40,6 @@ fn hmac(key: &[u8], data: &[u8]) -> [u8; 32] {
 pub struct S3Key {
     /// The identifier of the key, which is not secret.
     pub id: String,
-    /// The key.
     pub secret: String,
     /// The region of the server.
     pub region: String,
@@ -56,7 +55,6 @@ impl std::fmt::Debug for S3Key {
 /// A request before it is signed.
 #[derive(Debug, Clone, Copy)]
 pub struct UnsignedRequest<'a> {
-    /// The method.
     pub method: HttpMethod,
     /// The encoded path.
     pub path: &'a [u8],

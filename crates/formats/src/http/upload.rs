@@ -117,7 +117,6 @@ impl PartList {
         self.parts.push_str("</ETag></Part>");
     }
 
-    /// The document.
     #[must_use]
     pub fn document(&self) -> String {
         format!(

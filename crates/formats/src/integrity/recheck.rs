@@ -63,7 +63,6 @@ pub enum RereadConclusion {
 }
 
 impl RereadConclusion {
-    /// All conclusions.
     pub const ALL: [RereadConclusion; 5] = [
         RereadConclusion::Medium,
         RereadConclusion::Transit,
@@ -98,7 +97,6 @@ impl RereadConclusion {
         }
     }
 
-    /// The conclusion with this word.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         RereadConclusion::ALL.into_iter().find(|conclusion| conclusion.word() == word)

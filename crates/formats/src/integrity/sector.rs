@@ -127,7 +127,6 @@ impl SectorSize {
         (bytes.is_power_of_two() && possible).then_some(SectorSize { log2 })
     }
 
-    /// The size in bytes.
     #[must_use]
     pub fn bytes(self) -> usize {
         1 << self.log2
@@ -139,13 +138,11 @@ impl SectorSize {
 pub struct SectorFlags(pub u16);
 
 impl SectorFlags {
-    /// None.
     pub const NONE: SectorFlags = SectorFlags(0);
     /// The write is durable when the target acknowledges it (FUA or `O_DSYNC`).
     pub const DURABLE: SectorFlags = SectorFlags(1);
 }
 
-/// The header of a sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SectorHeader {
     /// The write that wrote the sector.
@@ -159,7 +156,6 @@ pub struct SectorHeader {
 /// What all sectors of a write state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SectorWrite {
-    /// Size of the sectors.
     pub size: SectorSize,
     /// Properties of the write.
     pub flags: SectorFlags,

@@ -78,7 +78,6 @@ pub enum LogError {
     Direction {
         /// The row, from 1.
         row: u64,
-        /// The direction in the log.
         direction: u32,
     },
     /// The file is not a compact log.

@@ -15,7 +15,6 @@ pub(crate) fn whole(number: u64, line: TextLine<'_>) -> Result<&[u8], LogError> 
     }
 }
 
-/// The error for a line.
 pub(crate) fn line_error(number: u64, line: &[u8], problem: LineProblem) -> LogError {
     LogError::Line { number, text: shortened(line), problem }
 }

@@ -55,7 +55,6 @@ pub enum LogKind {
 }
 
 impl LogKind {
-    /// All kinds.
     pub const ALL: [LogKind; 6] = [
         LogKind::Bandwidth,
         LogKind::Iops,
@@ -78,7 +77,6 @@ impl LogKind {
         }
     }
 
-    /// The kind with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<LogKind> {
         LogKind::ALL.into_iter().find(|kind| kind.name() == name)

@@ -40,7 +40,6 @@ pub const MAX_NAME: usize = 4096;
 /// What the client wants to do with the export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Goal {
-    /// Use it.
     Use,
     /// Learn about it and end the connection.
     Ask,

@@ -73,7 +73,6 @@ pub enum NbdError {
     /// The server has no export of this name.
     #[error("the server has no export `{name}`{}", after(.said))]
     UnknownExport {
-        /// The name.
         name: String,
         /// The server's own words.
         said: String,

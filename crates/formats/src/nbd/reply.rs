@@ -36,7 +36,6 @@ pub struct ReplyHeader {
 pub enum ReplyContent {
     /// The answer is that of a simple reply. 0: success, and the data of a read follow; otherwise an errno.
     Simple(u32),
-    /// Nothing.
     Nothing,
     /// Data for this offset of the export; `len` bytes follow.
     Data {

@@ -22,14 +22,12 @@ pub enum NbdCommand {
     Flush = 3,
     /// Permits the server to forget the data.
     Trim = 4,
-    /// Writes zeroes.
     WriteZeroes = 6,
 }
 
 /// A flag of a request: the write is durable when the server answers.
 pub const FUA: u16 = 1;
 
-/// A request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NbdRequest {
     /// What it asks for.

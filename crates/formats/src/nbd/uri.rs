@@ -8,7 +8,6 @@ pub const PORT: u16 = 10809;
 /// The server and the export that a URI names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NbdUri {
-    /// The server.
     pub server: NbdServer,
     /// The name of the export; empty: the default export.
     pub export: String,
@@ -126,7 +125,6 @@ impl NbdUri {
     }
 }
 
-/// The parameters of a URI.
 struct Parameters {
     socket: Option<PathBuf>,
     certificates: Option<PathBuf>,

@@ -124,16 +124,10 @@ pub enum RowProblem {
     },
     /// A field is missing.
     #[error("it has no {field}")]
-    Missing {
-        /// The field.
-        field: &'static str,
-    },
+    Missing { field: &'static str },
     /// A field is not a decimal number, or too large for one.
     #[error("its {field} is not a number below 2^64")]
-    NotANumber {
-        /// The field.
-        field: &'static str,
-    },
+    NotANumber { field: &'static str },
     /// The range of an I/O ends beyond the largest offset of a file.
     #[error("its range ends beyond 2^63 - 1")]
     TooFar,
@@ -175,7 +169,6 @@ pub enum RowProblem {
         "its length of {len} bytes is above {most} bytes: it may have another unit. To fix: convert the lengths"
     )]
     Implausible {
-        /// The length.
         len: Bytes,
         /// The largest length accepted.
         most: Bytes,

@@ -49,7 +49,6 @@ pub use record::{
     TraceTarget,
 };
 
-/// A format of traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceFormat {
     /// fio's I/O log, version 2 or 3.
@@ -145,7 +144,6 @@ pub trait TraceReader {
     /// What the reader noticed so far.
     fn notes(&self) -> &TraceNotes;
 
-    /// The format of the trace.
     fn format(&self) -> TraceFormat;
 }
 

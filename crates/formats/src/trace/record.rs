@@ -11,7 +11,6 @@ use fiord_types::{Bytes, Dir, Errno, Nanos};
 pub struct TraceTarget(u32);
 
 impl TraceTarget {
-    /// The target with this index.
     #[must_use]
     pub const fn new(index: u32) -> Self {
         TraceTarget(index)
@@ -67,7 +66,6 @@ pub enum TraceKind {
 }
 
 impl TraceKind {
-    /// All kinds.
     pub const ALL: [TraceKind; 5] =
         [TraceKind::Read, TraceKind::Write, TraceKind::Trim, TraceKind::Sync, TraceKind::DataSync];
 
@@ -195,7 +193,6 @@ pub struct TraceCompletion {
     pub error: Option<Errno>,
 }
 
-/// One event of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TraceEvent {
     /// The trace names a new target. It comes before all other events of this target.

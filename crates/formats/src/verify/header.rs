@@ -22,7 +22,6 @@ pub const MAGIC: u16 = 0xacca;
 /// The version of [`HeaderLayout::Current`].
 pub const VERSION: u8 = 0x81;
 
-/// The layouts of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeaderLayout {
     /// fio 3.41 and later: 48 bytes.

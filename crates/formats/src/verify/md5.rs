@@ -80,7 +80,6 @@ const SINES: [[u32; 16]; 4] = [
 /// The state before the first block.
 pub(super) const START: [u32; 4] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
 
-/// The MD5 digest of `data`.
 pub(super) fn digest(data: &[u8]) -> [u8; 16] {
     let mut state = START;
     // If the compiler knew the constants, it would add them after the newest word.

@@ -13,7 +13,6 @@ use sha2::Digest as _;
 pub enum Method {
     /// Only the header.
     Meta = 1,
-    /// MD5.
     Md5 = 2,
     /// CRC-64/REDIS.
     Crc64 = 3,

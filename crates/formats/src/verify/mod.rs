@@ -43,7 +43,6 @@ pub mod pattern;
 pub mod state;
 pub mod write;
 
-/// The MD5 digest of data.
 pub(crate) fn md5_digest(data: &[u8]) -> [u8; 16] {
     md5::digest(data)
 }

@@ -35,11 +35,9 @@ impl ShadedKind {
 /// A shaded time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShadedSpan {
-    /// What it was.
     pub kind: ShadedKind,
     /// From here, on the horizontal axis.
     pub from: f64,
-    /// To here.
     pub to: f64,
     /// A word or two.
     pub label: String,

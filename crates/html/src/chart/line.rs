@@ -32,7 +32,6 @@ pub struct LineChart {
     pub marks: Vec<ChartMark>,
 }
 
-/// A curve.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChartCurve {
     /// Name of the curve in the legend.
@@ -50,7 +49,6 @@ pub struct ChartCurve {
 pub struct ChartMark {
     /// Where it is.
     pub at: (f64, f64),
-    /// What it is.
     pub label: String,
 }
 

@@ -100,7 +100,6 @@ impl Scale {
         }
     }
 
-    /// The label of a tick.
     pub(crate) fn label(&self, tick: f64) -> String {
         match self.kind {
             ScaleKind::Nines => {

@@ -16,25 +16,20 @@ pub use precondition::{
     WriteStep,
 };
 
-/// A result with its name.
 #[derive(Debug, Clone)]
 pub struct NamedResult {
     /// The name: usually the file that it was read from. Empty for a run that just ended.
     pub name: String,
-    /// The result.
     pub content: PageResult,
 }
 
-/// A result.
 #[derive(Debug, Clone)]
 pub enum PageResult {
     /// A run on one machine.
     Run(Box<Report>),
     /// A run on many hosts.
     Hosts(Box<HostsReport>),
-    /// A sweep.
     Sweep(Box<SweepDocument>),
-    /// A suite.
     Suite(Box<SuiteDocument>),
     /// Devices that were filled before a measurement.
     Precondition(Box<PreconditionDocument>),
@@ -43,10 +38,8 @@ pub enum PageResult {
 /// The JSON of a sweep (`fiord sweep --format=json`).
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct SweepDocument {
-    /// Name of the job.
     #[serde(default)]
     pub job: String,
-    /// The points.
     pub points: Vec<PointDocument>,
     /// The knees, one for each line of points.
     #[serde(default)]
@@ -96,7 +89,6 @@ pub struct PointDocument {
     pub findings: Vec<Finding>,
 }
 
-/// A knee.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct KneeDocument {
     /// The option that varies.
@@ -130,12 +122,10 @@ pub struct KneeDocument {
 /// The JSON of a suite (`fiord suite --format=json`).
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct SuiteDocument {
-    /// Name of the suite.
     pub suite: String,
     /// What the device is: names and values.
     #[serde(default)]
     pub device: Map<String, Value>,
-    /// The rows.
     pub rows: Vec<PointDocument>,
     /// Points that the device does not support, with the reason.
     #[serde(default)]
@@ -162,7 +152,6 @@ pub enum ResultError {
     Table {
         /// `a sweep`, `a suite` or `preconditioning`.
         what: &'static str,
-        /// The cause.
         source: serde_json::Error,
     },
     /// A later version of fiord wrote the result.

@@ -59,7 +59,6 @@ pub struct FilledTarget {
     /// Model of the disk; empty if unknown or for a file.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub model: String,
-    /// Size of the target.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,
     /// File systems, partition tables and partitions that were on it.

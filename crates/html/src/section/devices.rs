@@ -32,7 +32,6 @@ pub(crate) fn of_run(run: &RunView<'_>) -> Option<PageSection> {
     })
 }
 
-/// A row of a device.
 struct DeviceRow<'a> {
     depth: usize,
     view: &'a DeviceView,

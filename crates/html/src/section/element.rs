@@ -25,10 +25,8 @@ pub(crate) struct HtmlTable {
     pub(crate) rows: Vec<Vec<HtmlCell>>,
 }
 
-/// A cell.
 #[derive(Debug, Clone)]
 pub(crate) struct HtmlCell {
-    /// HTML.
     pub(crate) html: String,
     /// A number, which is aligned to the right.
     pub(crate) number: bool,
@@ -72,7 +70,6 @@ pub(crate) struct Figures {
 pub(crate) struct HtmlFigure {
     pub(crate) title: String,
     pub(crate) note: String,
-    /// HTML.
     pub(crate) html: String,
     /// Takes the whole width of the page.
     pub(crate) wide: bool,
@@ -94,7 +91,6 @@ pub(crate) struct Tile {
     pub(crate) class: &'static str,
 }
 
-/// The HTML of a template.
 pub(crate) fn html(template: &impl Template) -> String {
     // Rendering to memory cannot fail: the templates call nothing that can.
     template.render().unwrap_or_default()

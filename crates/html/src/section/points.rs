@@ -23,7 +23,6 @@ pub(crate) fn names(points: &[PointDocument]) -> Vec<&str> {
     names
 }
 
-/// A value as text.
 pub(crate) fn text(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),

@@ -18,12 +18,10 @@ pub(crate) struct RunView<'a> {
     pub(crate) entries: Vec<EntryView<'a>>,
 }
 
-/// A machine of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MachineView<'a> {
     /// The name of the host; empty for the only machine.
     pub(crate) name: &'a str,
-    /// Report of the machine.
     pub(crate) report: &'a Report,
     /// The host; `None` for the only machine.
     pub(crate) host: Option<&'a HostReport>,
@@ -32,9 +30,7 @@ pub(crate) struct MachineView<'a> {
 /// An entry of the report.
 #[derive(Debug)]
 pub(crate) struct EntryView<'a> {
-    /// Index of the machine.
     pub(crate) machine: HostIndex,
-    /// The results.
     pub(crate) job: &'a JobReport,
     /// A name that no other entry has.
     pub(crate) label: String,

@@ -45,7 +45,6 @@ pub struct Arguments {
     pub parsed: Vec<Parsed>,
     /// Job options by section. Options before the first `--name` are in a section named `global`.
     pub sections: Vec<RawSection>,
-    /// `--profile` with its options.
     pub profile: Option<RawProfile>,
     /// The errors and warnings found.
     pub wrong: Vec<Diagnostic>,

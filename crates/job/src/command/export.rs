@@ -12,7 +12,6 @@ const DEFAULT_INTERVAL: Nanos = Nanos::from_secs(1);
 /// Minimum time between two rows of a series. A row takes the job's worker some microseconds.
 const MIN_INTERVAL: Nanos = Nanos::from_millis(10);
 
-/// The format of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SeriesFormat {
     /// Values separated by commas, with a first line that names the columns.
@@ -45,7 +44,6 @@ pub enum MetricsTarget {
     Server {
         /// The address to listen on. `None`: the loopback address.
         host: Option<String>,
-        /// The port.
         port: u16,
     },
 }

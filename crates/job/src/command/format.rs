@@ -9,7 +9,6 @@ pub enum Format {
     Normal,
     /// One line per job, with fields separated by semicolons.
     Terse,
-    /// JSON.
     Json,
     /// JSON with all latency buckets.
     JsonPlus,

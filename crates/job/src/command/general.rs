@@ -20,9 +20,7 @@ pub enum Eta {
     /// Only on terminals.
     #[default]
     Auto,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }
 
@@ -85,7 +83,6 @@ pub struct TriggerOptions {
 }
 
 impl TriggerOptions {
-    /// Whether the trigger can fire.
     #[must_use]
     pub fn can_fire(&self) -> bool {
         self.file.is_some() || self.timeout.is_some()
@@ -119,7 +116,6 @@ pub enum LostHost {
 pub struct HostsOptions {
     /// `--hosts-data`. `None`: not set.
     pub data: Option<DataSharing>,
-    /// `--on-lost`.
     pub on_lost: LostHost,
     /// `--ssh`: the words of the command that reaches a host. Empty: not set.
     pub ssh: Vec<String>,
@@ -152,31 +148,21 @@ pub struct GeneralOptions {
     /// `--output-format`, `--minimal` and `--append-terse`: the formats in the order of the command
     /// line, without repetitions. Never empty.
     pub formats: Vec<Format>,
-    /// `--terse-version`.
     pub terse_version: u8,
-    /// `--eta`.
     pub eta: Eta,
     /// `--eta-newline`, in nanoseconds.
     pub eta_newline: Option<u64>,
     /// `--eta-interval`, in nanoseconds.
     pub eta_interval: u64,
-    /// `--live`.
     pub live: bool,
     /// `--status-interval`, in nanoseconds.
     pub status_interval: Option<u64>,
-    /// `--readonly`.
     pub readonly: bool,
-    /// `--no-exec`.
     pub no_exec: bool,
-    /// `--max-jobs`.
     pub max_jobs: Option<u32>,
-    /// `--warnings-fatal`.
     pub warnings_fatal: bool,
-    /// `--findings`.
     pub findings: Findings,
-    /// `--ceiling`.
     pub ceiling: bool,
-    /// `--aux-path`.
     pub aux_path: Option<String>,
     /// `--idle-prof`, except `calibrate`.
     pub idle_prof: Option<IdleProf>,
@@ -192,13 +178,9 @@ pub struct GeneralOptions {
     pub export: ExportOptions,
     /// `--debug`, without repetitions. `all` is expanded; `job:N` is kept as it is.
     pub debug: Vec<String>,
-    /// `--section`.
     pub sections: Vec<String>,
-    /// `--parse-only`.
     pub parse_only: bool,
-    /// `--merge-blktrace-only`.
     pub merge_blktrace_only: bool,
-    /// `--showcmd`.
     pub showcmd: bool,
 }
 

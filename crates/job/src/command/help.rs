@@ -55,7 +55,6 @@ pub fn page(program: &str, subcommands: Subcommands) -> String {
     out
 }
 
-/// Lists the subcommands.
 fn list(out: &mut String, program: &str, subcommands: Subcommands) {
     let _ = writeln!(
         out,

@@ -14,7 +14,6 @@ use crate::spec::Place;
 /// Hosts that run the same jobs.
 #[derive(Debug, Clone, Default)]
 pub struct HostGroup {
-    /// The hosts.
     pub hosts: Vec<HostNames>,
     /// The options that these hosts get, and the jobs of the command line.
     pub options: Vec<String>,
@@ -60,7 +59,6 @@ pub struct HostNames {
 /// What the value of an option that names hosts is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostForm {
-    /// `--hosts`: a list.
     List,
     /// `--hostsfile`: a file with one host in each line.
     File,

@@ -53,7 +53,6 @@ pub enum HelpGroup {
 }
 
 impl HelpGroup {
-    /// All groups.
     pub const ALL: [HelpGroup; 6] = [
         HelpGroup::Jobs,
         HelpGroup::Results,
@@ -63,7 +62,6 @@ impl HelpGroup {
         HelpGroup::Information,
     ];
 
-    /// The title of the group.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -80,7 +78,6 @@ impl HelpGroup {
 /// Where a general option acts in a run on many hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Acts {
-    /// At the coordinator.
     AtCoordinator,
     /// At each host, which gets the option with the jobs.
     AtHosts,

@@ -71,7 +71,6 @@ pub enum Scope {
 /// Whether fiord supports an option, a value word or an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Support {
-    /// Supported.
     Built,
     /// Accepted without effect, because there is nothing to do. The string says why, in one clause.
     Accepted(&'static str),
@@ -136,7 +135,6 @@ pub enum Suffix {
 pub enum Unit {
     /// A plain count. The suffixes `k`, `m`, `g` are valid, as in fio.
     Count,
-    /// Bytes.
     Bytes,
     /// Bytes per second: a rate. `/s` may follow the number.
     BytesPerSecond,
@@ -220,7 +218,6 @@ pub enum Kind {
     Custom {
         /// A short description of the syntax, for help texts.
         name: &'static str,
-        /// The parser.
         read: &'static dyn ReadValue,
     },
 }
@@ -256,7 +253,6 @@ pub enum Category {
     Process,
     /// Verification.
     Verify,
-    /// Steady state.
     SteadyState,
     /// Logs, percentiles, reporting.
     Results,

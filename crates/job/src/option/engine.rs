@@ -256,17 +256,13 @@ pub enum PmemTarget {
 /// What an engine that works on names does with each of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameCall {
-    /// Creates a file.
     CreateFile,
     /// Reads the attributes of a file.
     StatFile,
-    /// Removes a file.
     RemoveFile,
-    /// Creates a directory.
     CreateDirectory,
     /// Reads the attributes of a directory.
     StatDirectory,
-    /// Removes a directory.
     RemoveDirectory,
 }
 
@@ -284,7 +280,6 @@ impl NameCall {
         matches!(self, NameCall::CreateFile | NameCall::CreateDirectory)
     }
 
-    /// Whether it removes the names.
     #[must_use]
     pub const fn removes(self) -> bool {
         matches!(self, NameCall::RemoveFile | NameCall::RemoveDirectory)
@@ -313,9 +308,7 @@ pub enum CountedBytes {
 pub enum SupportedDirections {
     /// Reads, writes and trims.
     All,
-    /// Reads and writes.
     ReadsAndWrites,
-    /// Writes.
     Writes,
 }
 

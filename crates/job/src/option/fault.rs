@@ -50,7 +50,6 @@ pub enum FaultEffect {
     Filled {
         /// Whether the bytes of a write or of a read are replaced.
         dir: Dir,
-        /// The value.
         byte: u8,
     },
     /// `lost`: a write is not stored.

@@ -296,7 +296,6 @@ impl WordValue for &'static str {
 /// A value word with the text after its colon (`zipf:1.2`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WithSuffix<W> {
-    /// The word.
     pub word: W,
     /// The text after the colon.
     pub suffix: Option<String>,

@@ -9,7 +9,6 @@ use super::value::{Amount, Bases, SizeRange, Value, ValueError};
 use crate::number;
 
 impl OptionDef {
-    /// The default value.
     #[must_use]
     pub fn default_value(&self) -> Option<Value> {
         match value(self, Some(self.default?), &Bases::default()) {

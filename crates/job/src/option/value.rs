@@ -102,19 +102,15 @@ pub enum PatternPart {
 pub enum Value {
     /// `Switch` and `Bool`.
     Flag(bool),
-    /// `Text`.
     Text(String),
-    /// `Int`.
     Int(i128),
     /// `Ints`: read, write, trim. `None` if the value was left empty and the default applies.
     Ints(PerDir<Option<i128>>),
-    /// `Amount`.
     Amount(Amount),
     /// `Time`, in nanoseconds.
     Time(u64),
     /// `startdelay`.
     TimeRange(TimeRange),
-    /// `Floats`.
     Floats(Vec<f64>),
     /// `Ranges`: read, write, trim. Missing values follow the rules of `Ints`.
     Ranges(PerDir<Option<SizeRange>>),
@@ -135,9 +131,7 @@ pub enum Value {
     Pattern(Vec<PatternPart>),
     /// `ignore_error`.
     ErrorLists(ErrorLists),
-    /// `sim_faults`.
     Faults(Vec<SimFault>),
-    /// `sim_crash`.
     Crash(SimCrash),
     /// File or directory names, with backslashes before colons removed.
     Paths(Vec<String>),
@@ -146,11 +140,9 @@ pub enum Value {
 /// `ignore_error`: numbers of errors after which a job continues.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ErrorLists {
-    /// Errors of reads.
     pub reads: Vec<i32>,
     /// Errors of writes, trims and flushes.
     pub writes: Vec<i32>,
-    /// Errors of verification.
     pub verification: Vec<i32>,
 }
 

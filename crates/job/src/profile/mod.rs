@@ -23,7 +23,6 @@ use crate::scan::RawOption;
 use crate::section::RawSection;
 use crate::spec::{Place, SourceText};
 
-/// A profile.
 #[derive(Debug, Clone, Copy)]
 pub struct ProfileDef {
     /// The word after `--profile=`.
@@ -40,10 +39,8 @@ pub struct ProfileDef {
     pub describe: fn(&ProfileValues<'_>) -> Result<Description, Box<Diagnostic>>,
 }
 
-/// All profiles.
 pub const PROFILES: &[&ProfileDef] = &[&tiobench::PROFILE, &act::PROFILE, &vioperf::PROFILE];
 
-/// The profile with this name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static ProfileDef> {
     PROFILES.iter().copied().find(|p| p.name == name)
@@ -66,9 +63,7 @@ impl ProfileDef {
 /// A profile and its options from the command line.
 #[derive(Debug, Clone)]
 pub struct RawProfile {
-    /// The profile.
     pub def: &'static ProfileDef,
-    /// The place of `--profile`.
     pub place: Place,
     /// The options in the order typed.
     pub options: Vec<RawOption>,

@@ -129,7 +129,6 @@ pub(super) fn findings(pen: &mut Pen<'_>, model: &LiveModel, controls: &mut Live
     scrolled(pen, "Findings", &lines, controls);
 }
 
-/// The keys.
 pub(super) fn help(pen: &mut Pen<'_>, controls: &mut LiveControls) {
     let keys: &[(&str, &str)] = if controls.is_replay() { &REPLAY_KEYS } else { &KEYS };
     let plain = Style::new();

@@ -30,7 +30,6 @@ use crate::{Content, Io, LoadError};
 /// One type for all contents, so that the inner loop is not compiled for each of them. The branch
 /// costs nothing compared with filling a buffer.
 #[derive(Debug, Clone)]
-#[allow(missing_docs)]
 pub enum AnyContent {
     Zero(Zero),
     Fixed(Fixed),

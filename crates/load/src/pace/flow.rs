@@ -49,7 +49,6 @@ impl FlowTicket {
         self.joined = true;
     }
 
-    /// Leaves the flow.
     pub fn leave(&mut self) {
         if std::mem::take(&mut self.joined) {
             let _locked = self.flow.membership.lock().unwrap_or_else(PoisonError::into_inner);

@@ -29,7 +29,6 @@ pub struct LatencyTarget {
     stale: u32,
 }
 
-/// Result of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WindowResult {
     /// Continue at the same depth.

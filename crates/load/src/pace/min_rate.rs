@@ -17,7 +17,6 @@ pub struct MinRate {
 /// A rate below its minimum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Missed {
-    /// The direction.
     pub dir: Dir,
     /// The minimum that the job asks for.
     pub least: Rate,

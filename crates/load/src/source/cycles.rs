@@ -14,14 +14,12 @@ pub struct Cycles {
 }
 
 impl Cycles {
-    /// The cycles of a job.
     pub(super) fn new(job: &JobPlan) -> Self {
         let timed = job.end.time_based && job.end.runtime.is_some();
         let each = job.end.ios.filter(|_| !timed).unwrap_or(u64::MAX);
         Cycles { each, left: each }
     }
 
-    /// The next cycle.
     pub(super) fn next(&mut self) -> Next {
         if self.left == 0 {
             return Next::End;

@@ -93,7 +93,6 @@ impl Rules {
         self.off_grid_order
     }
 
-    /// Begins a pass.
     pub(super) fn begin_pass(&mut self) {
         if let Some(sequence) = &mut self.sequence {
             sequence.rewind();

@@ -13,7 +13,6 @@ use crate::{Io, IoAttributes, Next, Source};
 pub struct PlainRegion {
     /// Direction of all I/Os.
     pub dir: Dir,
-    /// Index of the file.
     pub file: FileIndex,
     /// First byte.
     pub start: u64,

@@ -44,7 +44,6 @@ impl Ranks {
         Ranks { slots: alias(&cells(sums)) }
     }
 
-    /// Draws a rank.
     #[inline]
     pub(crate) fn draw(&self, rng: &mut Rng) -> u64 {
         let product = u128::from(rng.draw()) * self.slots.len() as u128;

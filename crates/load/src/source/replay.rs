@@ -45,7 +45,6 @@ const KINDS: [ReplayKind; 8] = [
     ReplayKind::Postflush,
 ];
 
-/// One step of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplayStep {
     /// When it is due, since the first step.

@@ -84,7 +84,6 @@ impl SkewedFiles {
         SkewedFiles { ranks, first, files }
     }
 
-    /// Draws a file.
     #[inline]
     pub(super) fn draw(&self, rng: &mut Rng) -> FileIndex {
         let at = self.first + self.ranks.draw(rng) / RANKS_OF_A_FILE;

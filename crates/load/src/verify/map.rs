@@ -89,7 +89,6 @@ pub struct MapSnapshot {
 }
 
 impl MapSnapshot {
-    /// The state of each granule.
     pub fn states(&self) -> impl Iterator<Item = GranuleState> + '_ {
         self.cells.iter().map(GranuleState::of_byte)
     }

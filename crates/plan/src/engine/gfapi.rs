@@ -11,7 +11,6 @@ use crate::model::GfapiPlan;
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
-/// Reads the options.
 pub(super) fn options(job: Reading, messages: &mut Messages) -> GfapiPlan {
     let mut required = |option: Opt<Option<String>>, help: &str| {
         let value = job.get(option).filter(|text| !text.is_empty());

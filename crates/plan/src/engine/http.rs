@@ -21,16 +21,13 @@ use crate::model::{
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
-/// The port of HTTP.
 const HTTP_PORT: NonZeroU16 = NonZeroU16::new(80).unwrap();
 
-/// The port of HTTPS.
 const HTTPS_PORT: NonZeroU16 = NonZeroU16::new(443).unwrap();
 
 /// Maximum number of servers of a job.
 const MAX_SERVERS: usize = 256;
 
-/// Reads the options of `http`.
 pub(super) fn options(job: Reading, messages: &mut Messages) -> HttpPlan {
     let https = job.get(HTTPS);
     let port = if https == Https::Off { HTTP_PORT } else { HTTPS_PORT };

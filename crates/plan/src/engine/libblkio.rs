@@ -30,7 +30,6 @@ use crate::options::reading::Reading;
 /// A name and a value.
 type Property = (String, String);
 
-/// Reads the options of `libblkio`.
 pub(super) fn options(job: Reading, messages: &mut Messages) -> Option<LibblkioPlan> {
     let Some(driver) = job.get(LIBBLKIO_DRIVER) else {
         let what = "engine libblkio requires option libblkio_driver to be set";

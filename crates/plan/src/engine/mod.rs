@@ -76,7 +76,6 @@ pub(crate) fn of_run(
     engine
 }
 
-/// The engine of a job.
 pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
     let word = job.get(IOENGINE);
     match word {
@@ -192,7 +191,6 @@ pub(crate) fn that_does_the_io(job: Reading, plan: &EnginePlan) -> &'static Engi
     if other { named } else { plan.def() }
 }
 
-/// Reads `uncached`.
 fn uncached(job: Reading) -> bool {
     job.get(pvsync2::UNCACHED).unwrap_or(0) != 0
 }

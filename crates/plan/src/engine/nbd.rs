@@ -13,7 +13,6 @@ use crate::options::reading::Reading;
 const REMEDY: &str = "To fix: name the server and its export: `uri=nbd://HOST:PORT/EXPORT` or \
                       `uri=nbd+unix:///EXPORT?socket=PATH`, or `nbds` instead of `nbd` for TLS";
 
-/// Reads the options of `nbd`.
 pub(super) fn options(job: Reading, messages: &mut Messages) -> NbdPlan {
     let text = job.get(URI).unwrap_or_default();
     let uri = NbdUri::parse(&text);

@@ -26,7 +26,6 @@ const fn largest_datagram(protocol: Protocol) -> u32 {
     }
 }
 
-/// Whether a protocol has datagrams.
 const fn is_datagram(protocol: Protocol) -> bool {
     matches!(protocol, Protocol::Udp | Protocol::Udpv6)
 }
@@ -102,7 +101,6 @@ fn small(job: Reading, option: Opt<Option<Bytes>>, messages: &mut Messages) -> O
     Some(value)
 }
 
-/// Reads `interface`.
 fn interface(job: Reading, messages: &mut Messages) -> Option<IpAddr> {
     let text = job.get(INTERFACE)?;
     let parsed = text.parse().ok();

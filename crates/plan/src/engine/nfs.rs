@@ -29,7 +29,6 @@ const ARGUMENTS: &[&str] = &[
     "if",
 ];
 
-/// Reads the options of `nfs`.
 pub(super) fn options(job: Reading, messages: &mut Messages) -> NfsPlan {
     let url = job.get(NFS_URL).unwrap_or_default();
     let (place, version) = match parse(&url) {

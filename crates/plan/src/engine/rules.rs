@@ -23,7 +23,6 @@ struct EngineRules {
     applies: fn(EngineAccess) -> bool,
     /// Checks options. These messages come before those about zones and ranges.
     options: Option<Check>,
-    /// Checks the load.
     load: Option<Check>,
     /// Checks the planned files of an instance, and completes the plan of the engine with what they are.
     files: Option<FilesCheck>,

@@ -18,7 +18,6 @@ use crate::options::reading::Reading;
 /// The largest number of commands in flight per open character device.
 const ROOM: u32 = 16;
 
-/// Reads the options of `sg`.
 pub(crate) fn options(job: Reading, messages: &mut Messages) -> SgPlan {
     let stream = job.get(sg::STREAM_ID);
     let write = match job.get(sg::SG_WRITE_MODE) {

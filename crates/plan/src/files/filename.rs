@@ -69,7 +69,6 @@ impl Naming {
         }
     }
 
-    /// Whether the names are generated.
     pub(crate) fn is_generated(&self) -> bool {
         !self.named_by_engine && self.names.is_empty() && self.found.is_empty()
     }

@@ -17,11 +17,9 @@ use crate::options::reading::Reading;
 /// The size options of one job, read once for all its files.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted {
-    /// `size`.
     pub(crate) size: Option<Amount>,
     /// `filesize`: smallest and largest size in bytes.
     pub(crate) filesize: Option<(u64, u64)>,
-    /// `offset`.
     pub(crate) offset: Amount,
     /// `offset_increment`.
     pub(crate) increment: Amount,

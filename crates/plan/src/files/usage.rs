@@ -76,7 +76,6 @@ pub(crate) enum TargetRule {
 pub(crate) struct Access {
     /// `allow_mounted_write`.
     pub(crate) mounted_write: bool,
-    /// `direct`.
     pub(crate) direct: bool,
     /// `file_append`.
     pub(crate) append: bool,

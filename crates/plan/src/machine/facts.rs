@@ -21,7 +21,6 @@ pub enum FoundKind {
     Char,
     /// A pipe or a socket.
     Pipe,
-    /// A directory.
     Directory,
 }
 

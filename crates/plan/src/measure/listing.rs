@@ -12,9 +12,7 @@ const MAX_JOBS: usize = 4096;
 /// A job as reports list it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobListing {
-    /// Name of the job.
     pub name: String,
-    /// `description`.
     pub description: Option<String>,
     group: u32,
     /// `group_reporting`.

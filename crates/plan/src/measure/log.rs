@@ -93,7 +93,6 @@ fn form(job: Reading, messages: &mut Messages) -> LogForm {
 /// A log that a run writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpectedLog {
-    /// Path of the log.
     pub path: PathBuf,
     /// Every run without errors writes it. Otherwise, a run may end before the log exists: a command of the job precedes
     /// it (`exec_prerun`), or the job only lays out files.

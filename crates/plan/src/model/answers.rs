@@ -53,7 +53,6 @@ pub struct EndpointError {
     pub help: Option<String>,
     /// The errno, if the cause has one.
     pub errno: Option<Errno>,
-    /// What the error is about.
     pub about: EndpointSubject,
 }
 

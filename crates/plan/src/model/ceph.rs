@@ -11,7 +11,6 @@ pub struct CephPlan {
     pub cluster: Option<String>,
     /// `clientname`: with `client.` if `cluster` is named. `None`: that of librados, `admin`.
     pub client: Option<String>,
-    /// `pool`.
     pub pool: String,
     /// `conf`: the configuration file. `None`: librados searches it.
     pub conf: Option<String>,
@@ -38,7 +37,6 @@ impl CephPlan {
 pub struct RadosPlan {
     /// Where the job connects to.
     pub endpoint: EndpointPlan,
-    /// The pool.
     pub ceph: CephPlan,
     /// `touch_objects`: creates the objects that do not exist.
     pub touch: bool,
@@ -49,7 +47,6 @@ pub struct RadosPlan {
 pub struct RbdPlan {
     /// Where the job connects to.
     pub endpoint: EndpointPlan,
-    /// The pool.
     pub ceph: CephPlan,
     /// `rbdname`.
     pub image: String,
@@ -60,9 +57,7 @@ pub struct RbdPlan {
 /// How a block image is encrypted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RbdEncryption {
-    /// `rbd_encryption_format`.
     pub format: EncryptionFormat,
-    /// `rbd_encryption_passphrase`.
     pub passphrase: Secret,
 }
 

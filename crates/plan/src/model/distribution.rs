@@ -70,7 +70,6 @@ pub struct ZoneShare {
 pub enum ZoneSize {
     /// Size in per cent of the file.
     Percent(f64),
-    /// Size in bytes.
     Bytes(Bytes),
 }
 

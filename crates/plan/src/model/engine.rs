@@ -384,10 +384,8 @@ pub struct SgPlan {
 /// `sg_write_mode`: the SCSI command that carries out writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SgWrite {
-    /// WRITE.
     #[default]
     Write,
-    /// WRITE AND VERIFY.
     WriteAndVerify,
     /// WRITE SAME with one block of data.
     WriteSame,

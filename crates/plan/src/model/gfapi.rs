@@ -7,7 +7,6 @@ use super::EndpointPlan;
 pub struct GfapiPlan {
     /// Where the job connects to.
     pub endpoint: EndpointPlan,
-    /// `volume`.
     pub volume: String,
     /// `brick`: the host name of a server of the volume.
     pub server: String,

@@ -17,9 +17,7 @@ pub struct HttpPlan {
     pub servers: Vec<HttpServer>,
     /// `http_mode`: the type of server.
     pub mode: HttpMode,
-    /// `https`.
     pub tls: HttpTls,
-    /// `http_user`.
     pub user: Option<String>,
     /// `http_pass`.
     pub password: Secret,
@@ -33,7 +31,6 @@ pub struct HttpPlan {
     pub reads: HttpReads,
     /// `http_list_keys`: the most names that one list returns.
     pub list_keys: NonZeroU32,
-    /// `http_retries`.
     pub retries: RetryLimit,
     /// `http_verbose`: what the job prints.
     pub verbose: HttpVerbosity,
@@ -58,7 +55,6 @@ pub struct HttpServer {
     pub host: String,
     /// The name or the address, without brackets.
     pub name: String,
-    /// The port.
     pub port: NonZeroU16,
 }
 
@@ -67,7 +63,6 @@ pub struct HttpServer {
 pub enum HttpVerbosity {
     /// Nothing.
     Quiet,
-    /// The heads.
     Heads,
     /// The heads, and the lengths of bodies.
     Lengths,
@@ -92,11 +87,9 @@ pub enum HttpTls {
 pub struct S3Plan {
     /// `http_s3_keyid`. Empty: requests are not signed.
     pub key_id: String,
-    /// `http_s3_key`.
     pub key: Secret,
     /// `http_s3_security_token`. Empty: none.
     pub token: Secret,
-    /// `http_s3_region`.
     pub region: String,
     /// `http_s3_storage_class`. Empty: the server chooses.
     pub storage_class: String,

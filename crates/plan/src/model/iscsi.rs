@@ -7,7 +7,6 @@ use super::EndpointPlan;
 /// The options of a job with `ioengine=libiscsi`. `filename` names logical units.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IscsiPlan {
-    /// The timeout.
     pub endpoint: EndpointPlan,
     /// `initiator`: the name by which targets know this client.
     pub initiator: String,

@@ -105,9 +105,7 @@ impl JobPlan {
 /// The names and numbers that identify a job instance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Identity {
-    /// `name`.
     pub name: String,
-    /// `description`.
     pub description: Option<String>,
     /// Index of the job section, from 0. All instances of a section have the same value.
     pub section: usize,

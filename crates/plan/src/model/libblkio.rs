@@ -27,7 +27,6 @@ pub struct LibblkioPlan {
 /// An instance of libblkio: a driver that is connected to a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlkioInstance {
-    /// `libblkio_driver`.
     pub driver: LibblkioDriver,
     /// `libblkio_path`: the target.
     pub path: PathBuf,
@@ -36,7 +35,6 @@ pub struct BlkioInstance {
     /// Properties that are set after the connection (`libblkio_num_entries`, `libblkio_queue_size`,
     /// `libblkio_pre_start_props`).
     pub before_start: Vec<(String, String)>,
-    /// `direct`.
     pub direct: bool,
     /// No job writes to the target.
     pub read_only: bool,
@@ -80,7 +78,6 @@ impl BlkioInstance {
         self.poll_queues
     }
 
-    /// The name of the driver.
     #[must_use]
     pub fn driver_name(&self) -> &'static str {
         self.driver.word()

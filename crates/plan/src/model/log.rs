@@ -50,14 +50,12 @@ pub enum LogForm {
     Compact,
 }
 
-/// A log file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogFilePlan {
     /// What it contains.
     pub kind: LogKind,
     /// The name that the job states for the log, or the job's name. The path begins with it.
     pub name: String,
-    /// Path of the file.
     pub path: PathBuf,
 }
 

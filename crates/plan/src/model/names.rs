@@ -88,7 +88,6 @@ impl TreePlan {
         }
     }
 
-    /// The path of a directory.
     #[must_use]
     pub fn directory(&self, number: u64) -> PathBuf {
         let mut numbers = Vec::new();
@@ -111,7 +110,6 @@ impl TreePlan {
         format!("{kind}.{}.", self.owner)
     }
 
-    /// The path of an item.
     #[must_use]
     pub fn item(&self, number: u64) -> PathBuf {
         let items = u64::from(self.items.get());

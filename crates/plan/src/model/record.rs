@@ -52,7 +52,6 @@ pub struct LatencySlices {
     /// `latency_test`: the name of the test. Jobs of a group with the same name, slice and limits
     /// are judged together.
     pub name: String,
-    /// `latency_slice`: length of a slice.
     pub length: Nanos,
     /// Pairs of a latency and the share of I/Os, in per cent, that may exceed it;
     /// ascending by latency.
@@ -95,11 +94,9 @@ pub struct Reporting {
 /// `continue_on_error`, `ignore_error`: the errors after which a job continues. By default every error ends the job.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ContinueOnError {
-    /// Errors of reads.
     pub reads: Tolerance,
     /// Errors of writes, trims and flushes.
     pub writes: Tolerance,
-    /// Errors of verification.
     pub verification: Tolerance,
 }
 

@@ -69,7 +69,6 @@ impl TraceInput {
 pub struct MergePlan {
     /// The merged trace.
     pub file: PathBuf,
-    /// The traces.
     pub sources: Vec<MergedTrace>,
 }
 
@@ -285,7 +284,6 @@ pub struct TraceContents {
     pub bytes: PerDir<Bytes>,
     /// Smallest and largest I/O by direction.
     pub blocks: PerDir<Option<(Bytes, Bytes)>>,
-    /// The trace has flushes.
     pub flushes: bool,
     /// Time from the first I/O to the last.
     pub span: Nanos,

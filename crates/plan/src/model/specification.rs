@@ -33,7 +33,6 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// All patterns.
     pub const ALL: [Pattern; 6] = [
         Pattern::Read,
         Pattern::Write,

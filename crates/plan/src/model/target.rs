@@ -98,7 +98,6 @@ impl FileKind {
 pub struct FilePlan {
     /// Path of the file; the address of an `Endpoint`; only a name for `Virtual`.
     pub path: PathBuf,
-    /// Kind of the file.
     pub kind: FileKind,
     /// Offset in bytes of the region.
     pub offset: Bytes,

@@ -123,7 +123,6 @@ impl VerifyMethod {
 /// `verify_pattern` and the distance after which it begins again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VerifyPattern {
-    /// The parts of the pattern.
     pub parts: Vec<PatternPart>,
     /// `verify_pattern_interval`: the pattern begins again after this many bytes. `None`: once per write.
     pub interval: Option<Bytes>,
@@ -176,12 +175,10 @@ pub struct JournalPlan {
     pub sectors_may_tear: bool,
 }
 
-/// A target of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalTarget {
     /// The file or device.
     pub path: PathBuf,
-    /// Kind of the file.
     pub kind: FileKind,
     /// The address in the journal of its first byte: a multiple of the block.
     pub base: Bytes,

@@ -10,7 +10,6 @@ use fiord_types::{Bytes, Dir};
 use crate::model::{Mix, VerifyMethod, VerifyPattern, VerifyTrims};
 use crate::options::reading::Reading;
 
-/// `verify_pattern`.
 pub(crate) fn pattern(job: Reading) -> Option<VerifyPattern> {
     let parts = job.get(VERIFY_PATTERN).filter(|parts| !parts.is_empty())?;
     let interval =

@@ -16,7 +16,6 @@ pub(super) struct MapOption {
 }
 
 impl MapOption {
-    /// Reads the option.
     pub(super) fn read(job: Reading, messages: &mut Messages) -> Self {
         let text = job.get(REPLAY_MAP).unwrap_or_default();
         let mut pairs = Vec::new();

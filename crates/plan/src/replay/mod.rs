@@ -76,7 +76,6 @@ impl Traces {
         })
     }
 
-    /// The trace of an instance.
     pub(crate) fn of(&self, instance: u32) -> &ScannedTrace {
         &self.all[instance as usize % self.all.len()]
     }

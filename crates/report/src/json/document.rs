@@ -5,7 +5,6 @@ use std::io::{self, Write};
 /// A JSON value. Objects keep their order.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value {
-    /// A string.
     Text(String),
     /// A whole number.
     Integer(i128),
@@ -13,9 +12,7 @@ pub(super) enum Value {
     Number(f64),
     /// `true` or `false`.
     Flag(bool),
-    /// An object.
     Object(Vec<(String, Value)>),
-    /// An array.
     Array(Vec<Value>),
     /// An array of whole numbers on one line.
     Series(Vec<u64>),
@@ -95,7 +92,6 @@ impl Value {
 
 /// A part of a document that is written piece by piece.
 pub(super) enum Part<'a> {
-    /// A value.
     Whole(Value),
     /// An array, of which one element at a time is in memory.
     List(Box<dyn Iterator<Item = Value> + 'a>),

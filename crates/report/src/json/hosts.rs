@@ -54,7 +54,6 @@ pub(crate) fn write(report: &HostsReport, bins: bool, out: &mut dyn Write) -> io
     write_parts(parts, out)
 }
 
-/// The disks of a host.
 fn disks(host: &HostReport, own: &Report) -> Vec<Value> {
     let mut disks = Vec::new();
     own.disks.iter().for_each(|disk| super::disk(disk, &mut disks));

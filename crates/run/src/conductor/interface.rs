@@ -113,7 +113,6 @@ pub struct Trigger {
 }
 
 impl Trigger {
-    /// Whether the trigger can fire.
     #[must_use]
     pub fn can_fire(&self) -> bool {
         self.file.is_some() || self.timeout.is_some() || self.from_outside
@@ -144,7 +143,6 @@ impl RunOptions {
     }
 }
 
-/// The result of a run.
 #[derive(Debug)]
 pub struct RunResult {
     /// Everything that was measured.

@@ -162,7 +162,6 @@ struct Conductor<'a> {
     disks: Disks,
     devices: DeviceActivity,
     space: SpaceWatch,
-    /// `--bandwidth-log`.
     bandwidth_log: Option<BandwidthLog>,
     began: u64,
     next_progress: Option<u64>,

@@ -9,7 +9,6 @@ use super::*;
 use crate::events::queue::MAX_REPORTS;
 use crate::events::{Event, channel};
 
-/// The name of an event.
 fn name(event: &Event) -> String {
     match &event.kind {
         EventKind::JobStarted { index, .. } => format!("start {index}"),

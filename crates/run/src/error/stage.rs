@@ -26,7 +26,6 @@ macro_rules! stages {
         }
 
         impl Stage {
-            /// All stages.
             pub const ALL: &[Stage] = &[$(Stage::$stage,)*];
 
             /// The word for this stage in messages, and in `func=` of the normal output.
@@ -140,7 +139,6 @@ stages! {
     Submit = "submission",
     /// Takes completed I/Os from the kernel.
     Reap = "reaping",
-    /// A read.
     Read = "read",
     /// A write of data.
     Write = "write",
@@ -152,7 +150,6 @@ stages! {
     Verify = "verify",
     /// A write whose position the device chooses.
     ZoneAppend = "zone append",
-    /// A trim.
     Trim = "trim",
     /// A flush of data and metadata.
     Fsync = "fsync",
@@ -164,7 +161,6 @@ stages! {
     ZoneReset = "zone reset",
     /// Opens a zone explicitly.
     ZoneOpen = "zone open",
-    /// Closes a zone.
     ZoneClose = "zone close",
     /// Makes a zone full.
     ZoneFinish = "zone finish",

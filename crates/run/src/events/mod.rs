@@ -38,7 +38,6 @@ pub struct Event {
     /// Time since the channel was created, by a clock that never goes back.
     #[serde(rename = "elapsed_ns")]
     pub elapsed: Nanos,
-    /// The event.
     pub kind: EventKind,
 }
 
@@ -72,7 +71,6 @@ pub enum EventKind {
     LaidOut,
     /// `exec_prerun` or `exec_postrun` starts. Its output goes to a file.
     Command {
-        /// The job.
         job: String,
         /// Which of the two.
         when: CommandTime,
@@ -90,7 +88,6 @@ pub enum EventKind {
     JobEnded {
         /// Index in the plan.
         index: usize,
-        /// Name of the job.
         job: String,
         /// Id of its thread; 0 if it never had one.
         pid: u32,

@@ -92,7 +92,6 @@ impl FileLock {
         self.state().pass(write)
     }
 
-    /// Releases the lock.
     pub(crate) fn release(&self, write: bool) {
         let mut state = self.state();
         if write {
@@ -166,7 +165,6 @@ impl FileLocks {
         locks.map(Turn::take).collect()
     }
 
-    /// The lock of a path.
     pub(crate) fn get(&self, path: &Path) -> Option<Arc<FileLock>> {
         self.0.get(&named(path)).cloned()
     }

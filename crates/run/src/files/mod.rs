@@ -35,7 +35,6 @@ pub(crate) trait Files {
     fn count(&self) -> u32;
     /// Opens a file, or returns it if it is already open.
     fn open(&mut self, file: FileIndex) -> Result<Attachment, JobError>;
-    /// Whether a file is open.
     fn is_open(&self, _file: FileIndex) -> bool {
         true
     }

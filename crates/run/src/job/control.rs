@@ -376,7 +376,6 @@ impl JobControl {
             .filter(|&ns| ns > 0)
     }
 
-    /// The phase of the job.
     pub(crate) fn phase(&self) -> Phase {
         match self.phase.load(Ordering::Acquire) {
             0 => Phase::NotStarted,

@@ -119,7 +119,6 @@ impl LogFiles {
         Ok(None)
     }
 
-    /// A file by its number.
     pub(super) fn get(&mut self, number: usize) -> Option<&mut LogFile> {
         self.files.get_mut(number)
     }

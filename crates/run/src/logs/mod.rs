@@ -50,7 +50,6 @@ const RING: usize = 8 << 20;
 /// Memory of all windows that wait for the writer, bytes.
 const WINDOWS: usize = 12 << 20;
 
-/// The logs of a run.
 #[derive(Debug, Default)]
 pub(crate) struct RunLogs {
     /// By job.
@@ -204,7 +203,6 @@ enum WindowKind {
     Histogram,
 }
 
-/// A sum of latencies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct LatencySum {
     /// Number of I/Os.
@@ -231,7 +229,6 @@ struct WindowRecord {
     kind: WindowKind,
     /// When it ended, since the begin of the log.
     end: Nanos,
-    /// Length of the window.
     length: Nanos,
     /// Number of windows just before it in which nothing completed. All have the normal length.
     empty_before: u64,

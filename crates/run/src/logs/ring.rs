@@ -13,7 +13,6 @@ use super::LoggedIo;
 const WORDS: usize = 5;
 /// An I/O in the ring: its end, its [form](form), its completion latency, its submission latency and its offset.
 pub(super) type RingEntry = [u64; WORDS];
-/// Bytes of an entry.
 pub(super) const ENTRY_BYTES: usize = WORDS * 8;
 
 /// Where the priority and the direction are in the second number of an entry. The length is in its lower half.

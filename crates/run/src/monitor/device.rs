@@ -46,7 +46,6 @@ struct Interval {
 #[derive(Debug)]
 struct DiskActivity {
     disk: CountedDisk,
-    /// The intervals that have ended.
     ended: Vec<Interval>,
     /// The interval that has not ended, and the jobs that have used the device in it.
     current: Option<DiskWatch>,

@@ -104,7 +104,6 @@ impl Verifier {
         io.extra || self.pass == VerifyPass::Reads
     }
 
-    /// A read has completed.
     fn read_completed(&mut self, io: &IssuedIo, data: &[u8], end: &Completed) -> Disposition {
         let op = whole(&io.op);
         if self.is_overwritten(io, &op) {

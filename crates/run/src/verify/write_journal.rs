@@ -50,7 +50,6 @@ pub(crate) struct WriteJournal {
 /// Where a file of the job lies in the journal.
 #[derive(Debug, Clone, Copy)]
 struct TargetPlace {
-    /// Index of the target.
     index: u16,
     /// The address of its first byte.
     base: Bytes,
@@ -198,7 +197,6 @@ impl TargetPlace {
     }
 }
 
-/// The header of a journal.
 fn header(plan: &JournalPlan) -> Result<JournalHeader, JobError> {
     let Bytes(sector) = plan.sector;
     let sector = SectorSize::new(sector).ok_or_else(|| {

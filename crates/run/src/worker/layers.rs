@@ -100,9 +100,7 @@ pub(super) trait Layer {
 
 impl Layer for () {}
 
-/// A pointer to an engine.
 pub(super) trait EnginePointer<C> {
-    /// The engine.
     fn engine(&self) -> &dyn AnyEngine<C>;
     /// The engine, to change it.
     fn engine_mut(&mut self) -> &mut dyn AnyEngine<C>;
@@ -167,7 +165,6 @@ impl Sendable {
 }
 
 impl<'e, C: Time> Borrowed<'e, C> {
-    /// Borrows `engine`.
     #[inline(always)]
     pub(super) fn of(engine: &'e mut (impl Engine<Clock = C> + 'e)) -> Self {
         Layered { below: engine, layer: (), clock: PhantomData }

@@ -32,7 +32,6 @@ count_names! {
 pub struct FlashCounts(#[serde(with = "ByName::<FlashCount>")] [u64; FlashCount::ALL.len()]);
 
 impl FlashCounts {
-    /// One of the counts.
     #[must_use]
     pub const fn get(&self, what: FlashCount) -> u64 {
         self.0[what as usize]

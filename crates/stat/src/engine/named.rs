@@ -7,7 +7,6 @@ use std::marker::PhantomData;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serializer};
 
-/// What is counted, by name.
 pub(super) trait CountName: Copy + 'static {
     /// All counts, in the order of their numbers.
     const NAMES: &'static [&'static str];
@@ -23,7 +22,6 @@ macro_rules! count_names {
         }
 
         impl $enum {
-            /// All counts.
             pub const ALL: [$enum; [$($key),*].len()] = [$($enum::$name),*];
         }
 

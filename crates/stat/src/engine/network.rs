@@ -45,7 +45,6 @@ pub struct ConnectionReport {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InterfaceReport {
-    /// Name of the interface.
     pub name: String,
     /// A device is behind it, which may be one of a virtual machine.
     #[serde(with = "zero_one")]

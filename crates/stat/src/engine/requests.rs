@@ -129,13 +129,11 @@ impl RequestCounts {
         RequestCounts { first_byte, parts, ..RequestCounts::default() }
     }
 
-    /// One of the counts.
     #[must_use]
     pub const fn get(&self, what: RequestCount) -> u64 {
         self.counts[what as usize]
     }
 
-    /// Adds to a count.
     pub fn add(&mut self, what: RequestCount, count: u64) {
         let now = &mut self.counts[what as usize];
         *now = now.saturating_add(count);
@@ -192,9 +190,7 @@ pub struct AnswerTimes {
     pub answers: AnswerCount,
     /// The shortest time.
     pub min: Nanos,
-    /// The mean.
     pub mean: Nanos,
-    /// The median.
     pub p50: Nanos,
     /// 99 % of the times are at most this long.
     pub p99: Nanos,
@@ -234,19 +230,16 @@ impl RequestSummary {
         }
     }
 
-    /// One of the counts.
     #[must_use]
     pub const fn get(&self, what: RequestCount) -> u64 {
         self.counts[what as usize]
     }
 
-    /// Sets a count.
     pub const fn set(&mut self, what: RequestCount, count: u64) {
         self.counts[what as usize] = count;
     }
 }
 
-/// The bucket of a time.
 const fn bucket(time: u64) -> usize {
     if time < PARTS as u64 {
         return time as usize;

@@ -3,7 +3,6 @@
 use fiord_types::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// What a host is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostFacts {
     /// Name and version of the agent's program.
@@ -31,7 +30,6 @@ pub struct HostFacts {
 /// A file or device that a host uses.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostTarget {
-    /// Path on the host.
     pub path: String,
     /// Names the storage everywhere: `wwid:…` or `uuid:…` of a device, and the inode of a file on a shared file system.
     /// `None` if it can only be on this host, or is unknown.

@@ -60,7 +60,6 @@ pub enum HostStage {
     Collect,
     /// The clocks are compared after the run.
     CompareAgain,
-    /// All is done.
     Done,
 }
 

@@ -8,7 +8,6 @@ use crate::job::JobData;
 /// The data of a host's jobs, with the times that [`TogetherRate::of`] needs. Times are relative to the start of the run.
 #[derive(Debug, Clone)]
 pub struct HostSpan<'a> {
-    /// The data of its jobs.
     pub jobs: Vec<&'a JobData>,
     /// When its first job went on to its first I/O.
     pub started: Nanos,

@@ -8,11 +8,8 @@ use fiord_types::{Bytes, Dir, Nanos};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DirKind {
-    /// Reads.
     Read,
-    /// Writes.
     Write,
-    /// Trims.
     Trim,
     /// All together (`unified_rw_reporting`).
     Mixed,
@@ -31,7 +28,6 @@ impl From<Dir> for DirKind {
 /// One direction of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DirReport {
-    /// The direction.
     pub kind: DirKind,
     /// Bytes moved.
     pub io_bytes: Bytes,
@@ -58,7 +54,6 @@ pub struct DirReport {
     pub priorities: Vec<PriorityReport>,
     /// Bandwidth samples, KiB/s.
     pub bw_samples: RateSummary,
-    /// IOPS samples.
     pub iops_samples: RateSummary,
 }
 
@@ -73,7 +68,6 @@ pub struct PriorityReport {
     pub hint: u16,
     /// True if `latency` is the total latency, false if it is the completion latency.
     pub total: bool,
-    /// Latency.
     pub latency: LatencySummary,
 }
 
@@ -105,7 +99,6 @@ pub struct RateSummary {
     pub max: u64,
     /// Mean as a percentage of the group's aggregate bandwidth; only for bandwidth.
     pub agg: f64,
-    /// Mean.
     pub mean: f64,
     /// Sample standard deviation.
     pub dev: f64,

@@ -179,6 +179,5 @@ pub struct ClockReport {
     pub source: String,
     /// Cost of one clock read, ns.
     pub cost_ns: f64,
-    /// Resolution of the clock, ns.
     pub resolution_ns: f64,
 }

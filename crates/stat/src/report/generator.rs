@@ -20,9 +20,7 @@ pub struct GeneratorReport {
 /// How the threads of all jobs with one name in a group spent their time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct JobShares {
-    /// The group.
     pub group_id: u32,
-    /// The name of the jobs.
     pub name: String,
     /// Shares of their time.
     pub shares: TimeShares,
@@ -32,7 +30,6 @@ pub struct JobShares {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ceiling {
-    /// The group.
     #[serde(rename = "groupid")]
     pub group_id: u32,
     /// I/Os per second of all its jobs together on `ioengine=null`.

@@ -20,7 +20,6 @@ pub struct GroupReport {
 /// One direction of a group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GroupDir {
-    /// The direction.
     pub kind: DirKind,
     /// Bytes of all jobs divided by the longest run time, bytes per second.
     pub agg_bw: Bytes,

@@ -16,9 +16,7 @@ use crate::verify::VerifyResults;
 /// One job entry of the report: a job, or several jobs that were merged.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct JobReport {
-    /// The name.
     pub name: String,
-    /// `description`.
     pub description: Option<String>,
     /// The run status group of the entry.
     pub group_id: u32,
@@ -52,7 +50,6 @@ pub struct JobReport {
     pub unified: Unified,
     /// Rows for read, write, trim and mixed, as far as `unified` shows them; idle directions too.
     pub dirs: Vec<DirReport>,
-    /// Syncs.
     pub sync: SyncReport,
     /// Run time, in whole milliseconds; the sum if the entry has several jobs.
     pub runtime: Nanos,
@@ -90,9 +87,7 @@ pub struct JobReport {
     pub errors: Option<ErrorReport>,
     /// `iodepth`, or the depth that `latency_target` found.
     pub latency_depth: u32,
-    /// `latency_target`.
     pub latency_target: Nanos,
-    /// `latency_percentile`.
     pub latency_percentile: f64,
     /// `latency_window`, in whole microseconds.
     pub latency_window: Nanos,
@@ -166,7 +161,6 @@ pub enum Unified {
 pub struct ErrorReport {
     /// Number of errors.
     pub total: u64,
-    /// The first error.
     pub first: Option<Errno>,
     /// Meaning of `first`, in words; `Success` without an error.
     pub first_text: String,
@@ -177,6 +171,5 @@ pub struct ErrorReport {
 pub struct SyncReport {
     /// Syncs completed.
     pub total_ios: u64,
-    /// Latency of the syncs.
     pub lat: LatencySummary,
 }

@@ -29,13 +29,11 @@ pub struct MachineReport {
 pub struct DeviceFacts {
     /// Kernel name.
     pub name: String,
-    /// Model.
     pub model: String,
     /// Version of the firmware.
     pub firmware: String,
     /// Kind of the device: `nvme`, `sata` …
     pub bus: String,
-    /// Capacity.
     pub capacity: Bytes,
     /// The link of its controller, with the best one if that is faster: `Gen3 x2 of Gen4 x4`.
     pub link: String,

@@ -27,7 +27,6 @@ pub struct SteadyState {
     pub spec: String,
     /// The quantity that was checked.
     pub measure: SteadyMeasure,
-    /// The rule.
     pub kind: SteadyKind,
     /// The criterion is a percentage.
     pub percent: bool,
@@ -44,7 +43,6 @@ pub struct SteadyState {
     pub slope: f64,
     /// Mean bandwidth, bytes per second.
     pub bw_mean: Bytes,
-    /// Mean IOPS.
     pub iops_mean: u64,
     /// Mean completion latency.
     pub lat_mean: Nanos,

@@ -10,7 +10,6 @@ use crate::histogram::{BUCKETS, Histogram, bucket_of, start_of};
 
 /// Buckets of [`Histogram`] in one bucket of a sample.
 const MERGED: usize = 4;
-/// Buckets of a sample.
 pub const SAMPLE_BUCKETS: usize = BUCKETS / MERGED;
 
 /// The latencies of one window.
@@ -71,7 +70,6 @@ impl SampleLatencies {
         Self::of_buckets(buckets.map(|(at, &count)| SampleBucket { at, count }))
     }
 
-    /// The latencies of a histogram.
     #[must_use]
     pub fn of_histogram(histogram: &Histogram) -> Self {
         let sums: Vec<u64> = coarse(histogram).collect();

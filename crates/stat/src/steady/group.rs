@@ -13,7 +13,6 @@ const BACKLOG: usize = 4096;
 /// The I/Os of one job in one interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IntervalCounts {
-    /// Length of the interval.
     pub length: Nanos,
     /// I/Os completed in the interval.
     pub ios: u64,

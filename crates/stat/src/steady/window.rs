@@ -15,9 +15,7 @@ pub const PTS_SLOPE: f64 = 10.0;
 /// The quantity and the rule for steady state.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Criterion {
-    /// The quantity.
     pub measure: SteadyMeasure,
-    /// The rule.
     pub rule: SteadyRule,
 }
 

@@ -20,9 +20,7 @@ pub enum InodeType {
     Char,
     /// A named pipe.
     Pipe,
-    /// A socket.
     Socket,
-    /// A directory.
     Directory,
     /// A symbolic link; only [`link_facts`] reports one.
     Link,
@@ -45,7 +43,6 @@ impl InodeType {
 /// Facts about a file, from `stat(2)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileFacts {
-    /// Type of the file.
     pub kind: InodeType,
     /// `st_size`: 0 for devices (see [`target_size`]).
     pub size: Bytes,
@@ -182,7 +179,6 @@ pub fn target_size(path: &Path) -> Result<Option<Bytes>> {
     }
 }
 
-/// Space of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileSystemSpace {
     /// Size of the file system.

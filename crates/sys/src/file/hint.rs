@@ -31,11 +31,8 @@ pub mod rwf {
 pub enum Lifetime {
     /// No expectation (`none`).
     None,
-    /// Short.
     Short,
-    /// Medium.
     Medium,
-    /// Long.
     Long,
     /// Very long (`extreme`).
     Extreme,

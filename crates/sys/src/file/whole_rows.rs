@@ -45,7 +45,6 @@ impl RowFile {
         self.write(bytes, &|_| 0)
     }
 
-    /// The file.
     #[must_use]
     pub fn file(&self) -> &File {
         &self.file

@@ -49,7 +49,6 @@ pub(super) struct BufferRange {
     key: Key,
     /// First byte.
     pub(super) start: Bytes,
-    /// The file.
     pub(super) file: File,
 }
 

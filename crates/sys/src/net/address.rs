@@ -31,7 +31,6 @@ pub enum SocketAddress {
     Vsock {
         /// The context identifier of the machine.
         cid: u32,
-        /// The port.
         port: u32,
     },
 }

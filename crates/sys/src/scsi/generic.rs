@@ -15,7 +15,6 @@ use crate::root::{Root, names};
 
 /// `SG_IO`: sends a command and waits for it.
 pub const SG_IO: libc::Ioctl = 0x2285;
-/// `SG_GET_VERSION_NUM`.
 const SG_GET_VERSION_NUM: libc::Ioctl = 0x2282;
 /// Timeout of a command, in ms.
 pub const TIMEOUT_MS: u32 = 60_000;
@@ -74,7 +73,6 @@ pub struct Header {
     pub sb_len_wr: u8,
     /// Status from the host adapter.
     pub host_status: u16,
-    /// Status from the driver.
     pub driver_status: u16,
     /// Number of bytes that were not transferred.
     pub resid: i32,

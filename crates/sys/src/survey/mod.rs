@@ -55,7 +55,6 @@ pub enum SurveyDepth {
     Full,
 }
 
-/// One disk of the survey.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Disk {
     /// The kernel's name: `nvme0n1`, `sda`, `dm-0`; `ng0n1` for a namespace without a block device.
@@ -72,9 +71,7 @@ pub struct Disk {
     pub generic: Option<String>,
     /// NVMe namespace identifier (NSID).
     pub nsid: Option<u64>,
-    /// Capacity.
     pub capacity: Bytes,
-    /// Whether it is read-only.
     pub read_only: bool,
     /// Whether its medium is removable.
     pub removable: bool,
@@ -88,7 +85,6 @@ pub struct Disk {
     pub pcie: Vec<pcie::Function>,
     /// Bandwidth between a SCSI or ATA disk and its adapter, in bytes per second.
     pub cable: Option<u64>,
-    /// Partitions of the disk.
     pub partitions: Vec<Partition>,
     /// Devices built on it or its partitions.
     pub holders: Vec<String>,

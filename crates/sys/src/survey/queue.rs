@@ -53,11 +53,9 @@ pub struct Queue {
 /// The zones of a zoned device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueZones {
-    /// Zone model.
     pub model: zone::Model,
     /// Number of zones.
     pub count: u64,
-    /// Size of a zone.
     pub size: Bytes,
     /// Largest number of open zones; 0 means no limit.
     pub max_open: u64,

@@ -114,7 +114,6 @@ pub struct Zone {
     /// Offset of the next write. It is `start` for zones without a write pointer and for those whose
     /// pointer is undefined (read-only, offline), and `start + capacity` for full zones.
     pub write_pointer: Bytes,
-    /// Type of the zone.
     pub kind: ZoneType,
     /// Condition of the zone.
     pub state: State,
@@ -181,7 +180,6 @@ impl Model {
 /// Properties of a zoned device, apart from the state of its zones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZonedFacts {
-    /// Zone model.
     pub model: Model,
     /// Size of the device.
     pub size: Bytes,

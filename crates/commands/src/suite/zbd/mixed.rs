@@ -6,7 +6,6 @@
 use crate::suite::definition::{Definition, StepKind, StepRequest, Steps, StepsError, SuiteStep};
 use crate::suite::zbd::{WRITERS, bytes, fill, filled};
 
-/// The suite.
 pub const DEFINITION: Definition = Definition {
     name: "zbd/mixed",
     about: "Latency of random 4 KiB reads during random writes at a given rate; void if the writes \

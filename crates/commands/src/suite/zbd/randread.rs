@@ -4,7 +4,6 @@
 use crate::suite::definition::{Definition, StepRequest, Steps, StepsError, SuiteStep};
 use crate::suite::zbd::{BLOCKS, PARALLEL, blocks, counts, fill, filled};
 
-/// The suite.
 pub const DEFINITION: Definition = Definition {
     name: "zbd/randread",
     about: "Random reads of full zones: throughput and latency by block size and queue depth.",

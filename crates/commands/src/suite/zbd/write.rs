@@ -5,7 +5,6 @@ use fiord_types::Bytes;
 use crate::suite::definition::{Definition, Filled, StepRequest, Steps, StepsError, SuiteStep};
 use crate::suite::zbd::{WRITERS, blocks, bytes, counts, shares};
 
-/// The suite.
 pub const DEFINITION: Definition = Definition {
     name: "zbd/write",
     about: "Fills the device six times, up to 14 zones at a time: throughput of each pass.",

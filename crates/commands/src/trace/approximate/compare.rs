@@ -9,7 +9,6 @@ use crate::trace::profile::TraceProfile;
 /// The difference in one property.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobDifference {
-    /// The property.
     pub what: &'static str,
     /// Value of the property in the trace.
     pub trace: String,
@@ -99,7 +98,6 @@ fn reuse_difference(trace: &TraceProfile, made: &TraceProfile) -> f64 {
     CACHES.iter().map(differs).fold(0.0, f64::max)
 }
 
-/// Compares trims.
 pub(super) fn trims(trace: &TraceProfile, made: &TraceProfile) -> Vec<JobDifference> {
     let sizes = trace.sizes(Dir::Trim).difference(made.sizes(Dir::Trim));
     vec![

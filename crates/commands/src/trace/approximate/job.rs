@@ -28,7 +28,6 @@ pub enum OffsetLaw {
 /// The options of a job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobModel {
-    /// Name of the job.
     pub name: String,
     /// Path of its file or device.
     pub filename: String,

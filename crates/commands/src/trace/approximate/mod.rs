@@ -22,7 +22,6 @@ use job::JobModel;
 /// A job and how much its I/Os differ from those of the trace.
 #[derive(Debug, Clone)]
 pub struct Approximation {
-    /// The job.
     pub job: JobModel,
     /// Differences, measured on I/Os that fiord's load generator makes for the job.
     pub differences: Vec<JobDifference>,

@@ -32,7 +32,6 @@ impl Cardinality {
         *kept = (*kept).max(zeros);
     }
 
-    /// The estimate.
     #[must_use]
     pub fn estimate(&self) -> f64 {
         let registers = REGISTERS as f64;

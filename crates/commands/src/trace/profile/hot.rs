@@ -26,7 +26,6 @@ pub struct HotBlock {
 }
 
 impl HotBlock {
-    /// The hash of the block.
     #[must_use]
     pub fn hash(&self) -> u64 {
         self.hash

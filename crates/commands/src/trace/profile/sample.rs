@@ -13,7 +13,6 @@ const POSITIONS: usize = 4 * SAMPLED;
 /// Ranges of reuse distances in each power of two.
 const STEPS: usize = 4;
 
-/// The sample.
 #[derive(Debug, Clone)]
 pub struct BlockSample {
     limit: u64,
@@ -63,7 +62,6 @@ impl BlockSample {
         (self.limit as f64 + 1.0) / (u64::MAX as f64 + 1.0)
     }
 
-    /// Blocks in the sample.
     #[must_use]
     pub fn blocks(&self) -> usize {
         self.blocks.len()

@@ -39,7 +39,6 @@ fn call(program: &str, args: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// An image.
 struct Image(Cluster);
 
 impl Service for Image {
@@ -74,7 +73,6 @@ impl Service for Image {
     }
 }
 
-/// An object.
 struct Object(Cluster);
 
 impl Service for Object {

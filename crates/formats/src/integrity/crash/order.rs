@@ -22,7 +22,6 @@ pub struct WriteOrder {
     steps: Vec<Box<[u64]>>,
 }
 
-/// The writes of a job.
 #[derive(Debug, Clone, Copy)]
 struct JobWrites {
     job: u16,

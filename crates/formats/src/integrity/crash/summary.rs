@@ -91,7 +91,6 @@ impl JournalSummary {
         &mut self.targets[index]
     }
 
-    /// The order of the writes.
     #[must_use]
     pub fn order(&self) -> &WriteOrder {
         &self.order
@@ -127,7 +126,6 @@ impl JournalSummary {
         self.trims
     }
 
-    /// Flushes that were issued.
     #[must_use]
     pub fn flushes_issued(&self) -> u64 {
         self.flushes.0

@@ -33,7 +33,6 @@ fn header() -> JournalHeader {
 #[derive(Debug, Clone)]
 struct Device {
     journal: Vec<JournalRecord>,
-    /// What is on the medium.
     medium: Vec<u8>,
     /// Writes that were acknowledged and not flushed: offset and data.
     cache: Vec<(u64, Vec<u8>)>,

@@ -96,7 +96,6 @@ impl FaultClass {
         }
     }
 
-    /// The class with this word.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         FaultClass::ALL.into_iter().find(|class| class.word() == word)
@@ -109,7 +108,6 @@ pub struct BadExtent {
     /// Where the extent begins in its target.
     #[serde(rename = "offset")]
     pub start: Bytes,
-    /// Length of the extent.
     pub length: Bytes,
     /// What is wrong.
     #[serde(flatten)]
@@ -349,7 +347,6 @@ impl Diagnosis {
         Diagnosis::Unrecognized(Unrecognized { first_bytes, first_difference })
     }
 
-    /// The class.
     #[must_use]
     pub fn class(&self) -> FaultClass {
         match self {

@@ -18,7 +18,6 @@ use crate::verify::body::Majority;
 
 /// What a reader expects in the sectors that it reads.
 pub struct ExpectedSectors<'a> {
-    /// Size of the sectors.
     pub size: SectorSize,
     /// The target that was read.
     pub target: TargetId,
@@ -39,7 +38,6 @@ pub enum SectorState {
     Trimmed,
     /// Data of this run.
     Written {
-        /// The write.
         expected: SectorExpected,
         /// What the target had promised about the write.
         promise: Promise,

@@ -20,7 +20,6 @@ pub const MAX_TARGETS: usize = 256;
 /// The start of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalHeader {
-    /// The run.
     pub run: RunId,
     /// Bytes of a block: a divisor of all offsets and lengths, and a multiple of `sector`.
     pub block: Bytes,
@@ -32,7 +31,6 @@ pub struct JournalHeader {
     pub targets: Vec<JournaledTarget>,
 }
 
-/// A target of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournaledTarget {
     /// Identifies it in its sectors.

@@ -77,7 +77,6 @@ const MAX_RECORD: usize = 32;
 /// Bytes of an announced write in a record.
 const ANNOUNCED: usize = 12;
 
-/// A write that was announced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AnnouncedWrite {
     /// Where it begins: the base of its target plus its offset there.
@@ -92,13 +91,9 @@ pub enum JournalRecord {
     /// A job may issue this write from now on. Announced again, the later announcement is valid.
     Announced(SectorWriter, AnnouncedWrite),
     /// The job issues its next write: their numbers count from 0.
-    Issued {
-        /// The job.
-        job: u16,
-    },
+    Issued { job: u16 },
     /// The target acknowledged a write.
     Completed {
-        /// The write.
         writer: SectorWriter,
         /// Index of the target.
         target: u16,

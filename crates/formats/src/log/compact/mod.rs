@@ -60,7 +60,6 @@ pub struct LogDefinition {
     pub thread: u32,
     /// What the values are.
     pub kind: LogKind,
-    /// The columns.
     pub columns: LogColumns,
     /// Length of the windows in milliseconds; 0: each row is an I/O.
     pub window_ms: u64,

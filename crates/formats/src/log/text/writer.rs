@@ -106,7 +106,6 @@ impl RowWriter {
         out.extend_from_slice(&chunk[..end]);
     }
 
-    /// The columns of the log.
     #[must_use]
     pub fn columns(&self) -> LogColumns {
         self.columns

@@ -5,7 +5,6 @@
 pub struct CpuFileName<'a> {
     /// What the names of all files of the trace begin with.
     pub trace: &'a str,
-    /// The CPU.
     pub cpu: u32,
 }
 

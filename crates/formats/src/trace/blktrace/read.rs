@@ -118,7 +118,6 @@ impl<R: BufRead> TraceReader for BlktraceReader<R> {
     }
 }
 
-/// The devices of a trace.
 #[derive(Debug, Default)]
 struct Devices {
     targets: HashMap<u32, TraceTarget>,

@@ -56,11 +56,9 @@ pub struct BlktraceRecord {
     pub len: Bytes,
     /// Event in the low half, categories in the high half.
     pub action: u32,
-    /// The process.
     pub pid: u32,
     /// The device: major << 20 | minor.
     pub device: u32,
-    /// The CPU.
     pub cpu: u32,
     /// Error of a completion.
     pub error: u16,

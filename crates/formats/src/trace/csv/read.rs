@@ -149,7 +149,6 @@ impl<R: BufRead> TraceReader for CsvReader<R> {
     }
 }
 
-/// The volumes of a trace.
 #[derive(Debug, Default)]
 struct Volumes {
     targets: HashMap<Box<[u8]>, TraceTarget>,

@@ -91,7 +91,6 @@ pub fn engine_options() -> &'static [&'static OptionDef] {
     &ENGINE
 }
 
-/// All engines.
 #[must_use]
 pub fn engines() -> &'static [EngineDef] {
     &engines::ENGINES

@@ -52,7 +52,6 @@ pub(crate) trait Overseer {
 pub(crate) enum Done {
     /// All files are complete.
     Complete,
-    /// The layout was cancelled.
     Cancelled,
 }
 

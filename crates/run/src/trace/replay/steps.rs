@@ -46,7 +46,6 @@ pub(super) enum CannotReplay {
 }
 
 impl CannotReplay {
-    /// The error of the job.
     pub(super) fn error(&self) -> JobError {
         let (errno, detail) = match self {
             CannotReplay::UnknownFile(name) => (

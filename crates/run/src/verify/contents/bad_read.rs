@@ -5,7 +5,6 @@ use fiord_formats::integrity::diagnosis::{BadExtent, Diagnosis};
 use fiord_formats::verify::header::Corruption;
 use fiord_types::Bytes;
 
-/// A read that is judged.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct JudgedRead<'d> {
     /// The whole op.
@@ -25,7 +24,6 @@ impl JudgedRead<'_> {
 pub(crate) struct BadRead {
     /// Offset in the file.
     pub offset: Bytes,
-    /// Length.
     pub len: Bytes,
     /// How it differs.
     pub difference: BadContents,

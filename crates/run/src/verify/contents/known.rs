@@ -11,7 +11,6 @@ pub(crate) enum KnownWrite<'s> {
     Nothing,
     /// The whole read is one write of this job.
     Write {
-        /// Number of the write.
         number: u64,
         /// Generation of its blocks.
         generation: u16,

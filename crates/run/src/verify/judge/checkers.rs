@@ -255,7 +255,6 @@ impl CheckerThreads {
         self.unchecked < self.most
     }
 
-    /// Takes a read.
     #[inline]
     pub(crate) fn take(&mut self, slot: HeldSlot, wait: WaitingRead) {
         self.unchecked += 1;

@@ -59,7 +59,6 @@ impl JournalPlace {
     }
 }
 
-/// A journal.
 #[derive(Debug)]
 pub(crate) struct Journal {
     shared: Arc<JournalState>,

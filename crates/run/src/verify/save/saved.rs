@@ -70,7 +70,6 @@ impl SavedState {
         }
     }
 
-    /// A write is issued.
     #[inline]
     pub(crate) fn write_issued(&mut self, io: &IssuedIo, number: u64) {
         self.update(io.op.file, |file| {
@@ -96,7 +95,6 @@ impl SavedState {
         }
     }
 
-    /// A flush has completed.
     pub(crate) fn flush_completed(&mut self, io: &IssuedIo, succeeded: bool) {
         self.update(io.op.file, |file| {
             if let Some((_, after)) = file.in_flight.take_if(|(slot, _)| *slot == io.slot)

@@ -32,7 +32,6 @@ enum Cause {
 
 /// Where a run saves the states of its jobs.
 pub(crate) struct StateStore<'a> {
-    /// `--aux-path`.
     pub aux_path: &'a Path,
     /// Keeps the states on another machine.
     pub keeper: Option<&'a dyn FileKeeper>,

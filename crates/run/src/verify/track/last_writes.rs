@@ -27,7 +27,6 @@ pub(super) struct LastWrites {
     places: Vec<usize>,
 }
 
-/// The counts of one file.
 #[derive(Debug)]
 struct FileCounts {
     granule: u64,

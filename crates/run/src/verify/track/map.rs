@@ -219,7 +219,6 @@ impl TrackedMaps {
             self.admitted.take().map(|(range, claimed)| (range.file, Watch::Write(claimed)));
     }
 
-    /// A read is issued.
     pub(crate) fn read_issued(&mut self, slot: u32, file: FileIndex, offset: u64, len: u32) {
         let mut generations = self.counts.pop().unwrap_or_default();
         let watch = match self.exclusive.take() {

@@ -93,7 +93,6 @@ impl FileRanges {
         Some(found)
     }
 
-    /// The first range.
     pub(super) fn first(&self) -> Option<(FileIndex, Range<u64>)> {
         let (file, start) = match &self.by_age {
             Some(by_age) => by_age.first().map(|(_, file, start)| (*file, *start))?,

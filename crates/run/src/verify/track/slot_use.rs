@@ -37,7 +37,6 @@ pub(crate) struct WriteNumbers {
     loop_start: u64,
     /// Generation of the blocks that this loop writes, if it writes each of them once.
     generation: u16,
-    /// What is in each slot.
     slots: Vec<SlotUse>,
     /// The write that the next op reads back.
     reading: Option<u64>,

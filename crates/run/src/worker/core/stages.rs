@@ -73,7 +73,6 @@ impl StageTimes {
         true
     }
 
-    /// Begins a round.
     #[inline(always)]
     pub(crate) fn begin_round(&mut self, now: u64) {
         self.round = Sums::default();

@@ -18,7 +18,6 @@ pub(crate) struct Hooks {
     /// The first hook. Most jobs with hooks have only this one. The loops call it directly, and have a call for the
     /// others, because a loop over hooks takes registers from the loop around it.
     first: Entry,
-    /// The other hooks.
     others: Vec<Entry>,
     /// All events that a hook of the list wants.
     wanted: Events,
@@ -434,7 +433,6 @@ impl Hooks {
         self.issued.get(slot as usize).map(|io| &io.op)
     }
 
-    /// [`Hook::flushed`] of all hooks.
     pub(crate) fn flushed(&mut self, file: FileIndex) {
         self.all().for_each(|(_, hook)| hook.flushed(file));
     }
@@ -444,7 +442,6 @@ impl Hooks {
         self.all().find_map(|(_, hook)| hook.explain())
     }
 
-    /// [`Hook::wait`] of all hooks.
     pub(crate) fn wait(&mut self) {
         self.all().for_each(|(_, hook)| hook.wait());
     }

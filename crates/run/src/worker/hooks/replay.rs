@@ -48,7 +48,6 @@ pub(super) struct ReplayHook {
 }
 
 impl ReplayHook {
-    /// The hook of a job.
     pub(super) fn new(job: &JobPlan, feed: &ReplayFeed) -> Self {
         let plan = job.replay.as_ref();
         let timed = plan.is_some_and(|plan| plan.timed);

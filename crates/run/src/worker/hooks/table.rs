@@ -127,7 +127,6 @@ const TABLE: [HookRow; 15] = [
 ];
 
 impl Hooks {
-    /// Whether a job has hooks.
     pub(crate) fn wanted(job: &JobPlan) -> bool {
         // The loop with hooks also completes the pairs at the end of the job.
         job.load.mix == Mix::TrimWrite || TABLE.iter().any(|row| (row.wanted)(job))

@@ -55,7 +55,6 @@ impl DrawnSection {
     }
 }
 
-/// A run.
 #[derive(Debug, Clone)]
 pub(crate) struct DrawnCase {
     pub sections: Vec<DrawnSection>,

@@ -14,7 +14,6 @@ enum Subject {
     Depth,
     /// The number of I/Os, or the size.
     Length,
-    /// The rate.
     Rate,
     /// Neither of these.
     None,

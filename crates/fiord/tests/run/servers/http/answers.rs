@@ -107,7 +107,6 @@ fn serve(mut stream: TcpStream, answer: &dyn Fn(&Arrived) -> Act, requests: &Ato
     }
 }
 
-/// An answer with a body.
 pub(super) fn with_body(status: &str, body: &[u8]) -> Vec<u8> {
     let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n", body.len());
     [head.as_bytes(), body].concat()
