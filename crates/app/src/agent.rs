@@ -139,7 +139,8 @@ pub enum AgentNotice {
     },
     /// A check of jobs hangs, and its coordinator is gone. The agent serves other coordinators.
     #[error(
-        "the check of the jobs of {holder} hangs, and was left behind. To fix: look whether a file that they read is a pipe, \
+        "the check of the jobs of {holder} hangs, and was left behind. To fix: check whether a file that they read \
+         is a pipe, \
          or is on a file system that does not answer"
     )]
     LeftBehind {

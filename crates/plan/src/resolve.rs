@@ -240,7 +240,7 @@ fn instances(jobs: &[Reading], options: PlanOptions, messages: &mut Messages) ->
             let count = job.get(NUMJOBS);
             if count == 0 {
                 messages.push(
-                    job.error(NUMJOBS, "`numjobs=0` makes no job")
+                    job.error(NUMJOBS, "`numjobs=0` starts no job")
                         .help("To fix: write 1 or more, or leave the job out"),
                 );
             }

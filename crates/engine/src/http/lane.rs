@@ -529,7 +529,7 @@ impl RequestLane {
             let help = "To fix: check that the first part of `filename` is the bucket, and that the server has \
                         ListObjectsV2";
             let what =
-                format!("the server answered {status} with something else than a list of objects");
+                format!("the server answered {status} with something other than a list of objects");
             let why = FailureCause::from(what).help(help);
             return Err(RequestFailure::new(Errno::EIO, why));
         }

@@ -354,7 +354,7 @@ impl Nbd {
         let outcome = match (transfer.errno, op.kind) {
             (Some(errno), _) => Outcome::err(errno),
             (None, OpKind::Read) if transfer.got != op.len => {
-                return Err(NbdError::Broken("it answers a read with another number of bytes"));
+                return Err(NbdError::Broken("it answers a read with the wrong number of bytes"));
             }
             (None, OpKind::Read | OpKind::Write) => Outcome::ok(op.len),
             (None, _) => Outcome::ok(0),

@@ -197,7 +197,8 @@ impl HostsConductor {
             let limit = state.silence_limit().as_secs();
             self.abandon(host);
             let why = format!(
-                "its agent has sent nothing but heartbeats for {limit} s. To fix: look whether the program hangs on that host"
+                "its agent has sent nothing but heartbeats for {limit} s. To fix: check whether the program hangs on \
+                 that host"
             );
             return self.lost(host, why);
         }
@@ -326,11 +327,11 @@ impl HostsConductor {
                 let limit = limit.as_secs();
                 let why = match self.stage {
                     HostStage::Check => format!(
-                        "it did not finish for {limit} s. To fix: look whether a file that the jobs read is a pipe \
+                        "it did not finish for {limit} s. To fix: check whether a file that the jobs read is a pipe \
                          that nothing writes to, or is on a file system that does not answer"
                     ),
                     _ => format!(
-                        "it made no progress for {limit} s. To fix: look whether its file system or device answers"
+                        "it made no progress for {limit} s. To fix: check whether its file system or device answers"
                     ),
                 };
                 self.abandon(host);

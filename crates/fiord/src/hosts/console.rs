@@ -145,7 +145,8 @@ impl HostsConsole {
                          {limit} s for them. To fix: press Ctrl-C to have the results now\n"
                     )),
                     stage => report(format_args!(
-                        "host {name}: {}: no progress for {idle} s. fiord waits {limit} s for it. To fix: look whether \
+                        "host {name}: {}: no progress for {idle} s. fiord waits {limit} s for it. To fix: check \
+                         whether \
                          its file systems and devices answer, or press Ctrl-C to end the run\n",
                         stage.words()
                     )),

@@ -302,7 +302,7 @@ impl Split {
                         format!("no job for {name}"),
                         host.map(|host| host.place.clone()),
                     )
-                    .help("To fix: write the job file behind the hosts that run it"),
+                    .help("To fix: write the job file after the hosts that run it"),
                 );
             }
             group.options.clone_from(&options);

@@ -248,7 +248,8 @@ pub(crate) fn process(
         }
         other if shares && other.path().is_none() => {
             let what = format!(
-                "`libblkio_driver={}` hands the buffers to another process as a file, which this memory is not",
+                "`libblkio_driver={}` shares the buffers with another process as a file, which this `mem` does not \
+                 provide",
                 driver.word()
             );
             let help = "To fix: leave out `mem`, or use `mem=mmaphuge` for huge pages";

@@ -52,9 +52,12 @@ fn impossible(fault: &SimFault, size: Bytes) -> Option<String> {
         return Some(format!("byte {} is beyond the device of {device} bytes", first.0));
     }
     match fault.effect {
-        FaultEffect::Misdirected { by: Some(by), .. } if by.unsigned_abs() >= device => Some(
-            format!("no place is {} bytes away on a device of {device} bytes", by.unsigned_abs()),
-        ),
+        FaultEffect::Misdirected { by: Some(by), .. } if by.unsigned_abs() >= device => {
+            Some(format!(
+                "a device of {device} bytes has no place that is {} bytes away",
+                by.unsigned_abs()
+            ))
+        }
         _ => None,
     }
 }

@@ -124,12 +124,10 @@ pub(crate) fn room(
             .help("To fix: write a smaller `bs` or a larger `size`"),
         );
     } else {
-        let which = if small == files { "none" } else { "some" };
         messages.push(job.warning(
             BS,
             format!(
-                "{which} of the files can hold a block of {block} bytes: {small} of {files} files \
-                 are smaller and get no I/O"
+                "{small} of {files} files are smaller than a block of {block} bytes and get no I/O"
             ),
         ));
     }

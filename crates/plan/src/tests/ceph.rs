@@ -73,7 +73,7 @@ fn what_is_missing_or_wrong_is_named() {
         (&format!("{RBD} --rbd_encryption_format=luks2"), "needs the passphrase"),
         (
             &format!("{RBD} --rbd_encryption_passphrase=x"),
-            "is of no use without `rbd_encryption_format`",
+            "has no effect without `rbd_encryption_format`",
         ),
     ] {
         let text = error(&Fake::empty(), line);

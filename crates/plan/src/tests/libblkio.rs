@@ -142,7 +142,7 @@ fn buffers_are_memory_that_the_driver_can_use() {
     assert_eq!(memory(&format!("{SERVER} --size=1m --mem=mmaphuge")), Memory::HugeMemoryFile(None));
     assert_eq!(memory(&format!("{FILE} --mem=malloc")), Memory::Malloc);
     let refused = error(&machine(), &format!("{SERVER} --size=1m --mem=malloc"));
-    assert!(refused.contains("hands the buffers to another process as a file"), "{refused}");
+    assert!(refused.contains("shares the buffers with another process as a file"), "{refused}");
 }
 
 #[test]

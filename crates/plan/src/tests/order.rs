@@ -72,7 +72,7 @@ fn refuses_invalid_wait_for_and_numjobs() {
         ("--name=a --wait_for=b --name=b", "which comes later"),
         ("--name=a --wait_for=a", "names the job itself"),
         ("--name=a --name=a --name=b --wait_for=a", "there are several"),
-        ("--name=a --numjobs=0", "makes no job"),
+        ("--name=a --numjobs=0", "starts no job"),
         ("--name=a --numjobs=5000", "maximum number of jobs reached"),
     ];
     for (line, part) in table {

@@ -77,8 +77,8 @@ pub(crate) fn refuse_shared(jobs: &[Reading], plans: &[JobPlan], messages: &mut 
             });
             if disturbed {
                 let what = format!(
-                    "another job may not have completed its writes of `{}`, so what these blocks \
-                     contain is unknown",
+                    "another job may not have completed its writes of `{}`, so the contents of these blocks are \
+                     unknown",
                     file.path.display()
                 );
                 let job = jobs[plans[*index].identity.section];

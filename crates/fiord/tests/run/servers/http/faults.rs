@@ -41,8 +41,8 @@ fn refusals_name_the_request_the_status_and_the_remedy() {
         ("404 Not Found", "NoSuchBucket", 2, "To fix: create the bucket"),
         ("404 Not Found", "NoSuchKey", 2, "To fix: write the objects first"),
         ("503 Slow Down", "SlowDown", 16, "To fix: use a smaller `iodepth`"),
-        ("507 Insufficient Storage", "", 28, "To fix: make room on the server"),
-        ("500 Oops", "InternalError", 5, "To fix: look at the server's log"),
+        ("507 Insufficient Storage", "", 28, "To fix: free space on the server"),
+        ("500 Oops", "InternalError", 5, "To fix: check the server's log"),
     ] {
         let answers = Answers::start(move |_| refusal(status, code, "because"));
         let answered = format!("the server answered {}", &status[..3]);

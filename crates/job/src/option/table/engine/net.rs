@@ -36,7 +36,7 @@ options! {
     pub const PORT: Opt<Option<u32>> = option("port", int(1, 65535), "port=8765")
         .of(&["net", "netsplice", "rdma"]);
 
-    /// The other host of each connection, in a run on many hosts: `next` (each host and the one behind it, in a ring), `pair`
+    /// The other host of each connection, in a run on many hosts: `next` (each host and the one after it, in a ring), `pair`
     /// (the first host and the second, the third and the fourth, and so on), `first` (all other hosts and the first), `all`
     /// (each host and every other one) or the name of a host (all other hosts and this one). The other end of the job runs
     /// there without being written down: it reads what the job writes, or writes what the job reads. In `hostname`, `$peer`
