@@ -73,8 +73,8 @@ fn finding(entry: &Entry<'_>, replay: &ReplaySummary) -> Option<FindingBuilder> 
     let [median, max] = [time("median_late", median), time("max_late", replay.max)];
     let [took, recorded] = [time("took", replay.took), time("recorded", replay.recorded)];
     let mut evidence = format!(
-        "half of {} I/Os were more than {median} late, the latest one {max}; the replay took {took}, \
-         recorded were {recorded}",
+        "half of {} I/Os were more than {median} late, the latest one {max}; the replay took {took} instead of \
+         {recorded}",
         said.count("ios", issued as f64),
     );
     let (why, remedy) = cause(job, replay, issued);

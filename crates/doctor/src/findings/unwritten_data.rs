@@ -39,7 +39,7 @@ pub(crate) const CHECK: Check = Check {
                 unwritten, suspect from 1 % on. If the job reads a part of its range that is not known \
                 (a trace, an uneven distribution), there is a finding only if all of the range is unwritten; \
                 it is at most suspect after few random reads, and if jobs write the file at the same time. \
-                Space behind the end of a file does not count, because the run lays it out. The \
+                Space beyond the end of a file does not count, because the run lays it out. The \
                 check is silent if a job that starts earlier writes the file, and for jobs with \
                 `zonemode=zbd`, which read only written data without `read_beyond_wp`.",
     effect: "4 KiB random reads with `direct=1` and `psync` of a fallocated 256 MiB file on ext4 \

@@ -48,7 +48,7 @@ impl HttpPlan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct RetryLimit(pub u32);
 
-/// A server of objects.
+/// An object server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpServer {
     /// The name and the port as the user wrote them, for the header `Host`.

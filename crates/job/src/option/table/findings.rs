@@ -46,7 +46,7 @@ pub const NAMES: &[Word] = &[
     Word::new("noisy-neighbour", "other users of the device or the machine"),
     Word::new("not-preconditioned", "a drive that was not written in full before the test"),
     Word::new("not-steady", "a result that is still changing"),
-    Word::new("nothing-verified", "a job that was to check data and checked none"),
+    Word::new("nothing-verified", "a job that should have verified data and verified none"),
     Word::new("numa", "memory or CPUs on another NUMA node than the device"),
     Word::new("offloads-off", "network interfaces whose offloads are off"),
     Word::new("overlapping-writers", "jobs that write the same range"),
