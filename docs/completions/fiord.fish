@@ -645,7 +645,7 @@ complete -c fiord -n '__fiord_in powercut' -l cut -r -d 'How to cut the power: `
 complete -c fiord -n '__fiord_in powercut' -l restore -r -d 'A shell command that restores the power after `--cut=COMMAND`'
 complete -c fiord -n '__fiord_in powercut' -l rounds -r -d 'Number of rounds'
 complete -c fiord -n '__fiord_in powercut' -l after -r -d 'Time from the first write to the cut, drawn from this range: `2..10`, `500ms..2s`'
-complete -c fiord -n '__fiord_in powercut' -l linger -r -d 'How long the writer goes on after the command of `--cut` has ended, for power that fails late'
+complete -c fiord -n '__fiord_in powercut' -l linger -r -d 'How long the writer continues after the command of `--cut` has ended, for power that fails late'
 complete -c fiord -n '__fiord_in powercut' -l wait -r -d 'How long a command may take, and how long the target may take to return'
 complete -c fiord -n '__fiord_in powercut' -l earlier -r -d 'Check after each cut also what this many rounds before have written: a failure of power can damage data that was safe before. Their journals are kept so long'
 complete -c fiord -n '__fiord_in powercut' -l seed -r -d 'Seed of the times and of the load. Default: from the clock; the results name it'

@@ -28,7 +28,7 @@ pub struct PowercutArgs {
     /// Time from the first write to the cut, drawn from this range: `2..10`, `500ms..2s`.
     #[arg(long, value_name = "LOW..HIGH", default_value = "2..10")]
     pub after: String,
-    /// How long the writer goes on after the command of `--cut` has ended, for power that fails late.
+    /// How long the writer continues after the command of `--cut` has ended, for power that fails late.
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub linger: String,
     /// How long a command may take, and how long the target may take to return.

@@ -119,7 +119,7 @@ mod tests {
         let error = switch(&settings, &place).cut().unwrap_err().to_string();
         assert!(error.starts_with("the command of --cut failed: exit status 7\n"), "{error}");
         assert!(error.contains("\nthe outlet does not answer\n"), "{error}");
-        assert!(error.contains("To fix: run the command by hand, then go on"), "{error}");
+        assert!(error.contains("To fix: run the command by hand, then continue"), "{error}");
         fs::remove_dir_all(place).unwrap();
     }
 

@@ -134,7 +134,7 @@ pub enum WrongSetting {
     NoRestore(String),
     /// `--restore` without a command that cuts.
     #[error(
-        "--restore goes with --cut='COMMAND' only: --cut={0} needs no command to restore the power"
+        "--restore works only with --cut='COMMAND': --cut={0} needs no command to restore the power"
     )]
     NothingToRestore(&'static str),
 }

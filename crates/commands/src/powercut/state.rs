@@ -45,8 +45,8 @@ pub enum StateProblem {
     },
     /// The directory has rounds of an earlier call.
     #[error(
-        "{dir} has rounds of an earlier call. To fix: go on with --resume={path}, name another --dir, or start over \
-         with --restart",
+        "{dir} has rounds of an earlier call. To fix: continue with --resume={path}, name another --dir, or start \
+         over with --restart",
         path = .dir.join(STATE_NAME).display(), dir = .dir.display()
     )]
     Exists { dir: PathBuf },

@@ -30,7 +30,7 @@ pub enum SuiteError {
     UnknownAxis { suite: Definition, name: String },
     /// An argument behind the device is not an option with a value.
     #[error(
-        "`{option}` is not a job option. To fix: write job options as --option=value, behind the device"
+        "`{option}` is not a job option. To fix: write job options as --option=value, after the device"
     )]
     NoJobOption { option: String },
     /// A job option that the suite sets itself.
@@ -39,9 +39,7 @@ pub enum SuiteError {
     )]
     OwnOption { option: String },
     /// `--runtime` or `--ramp-time` and a suite without them.
-    #[error(
-        "{suite} runs until all data is written, so that --runtime and --ramp-time do not apply"
-    )]
+    #[error("{suite} runs until all data is written, so --runtime and --ramp-time do not apply")]
     NoTimes { suite: &'static str },
     /// The device cannot be opened or has no zones.
     #[error(transparent)]
