@@ -94,7 +94,7 @@ pub struct AgentWords {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AgentNotice {
     /// A coordinator has taken the agent.
-    #[error("{holder} holds this agent")]
+    #[error("{holder} is using this agent")]
     Held {
         /// Who it is, and where.
         holder: String,
@@ -139,9 +139,8 @@ pub enum AgentNotice {
     },
     /// A check of jobs hangs, and its coordinator is gone. The agent serves other coordinators.
     #[error(
-        "the check of the jobs of {holder} hangs, and was left behind. To fix: check whether a file that they read \
-         is a pipe, \
-         or is on a file system that does not answer"
+        "the check of the jobs of {holder} hangs, and the agent does not wait for it. To fix: check whether a file \
+         that the jobs read is a pipe, or is on a file system that does not respond"
     )]
     LeftBehind {
         /// Who it is, and where.

@@ -301,7 +301,7 @@ pub enum MessageError {
         length: Bytes,
     },
     /// The JSON is not one of the messages.
-    #[error("the message is not understood ({0}); run one version of fiord on all hosts")]
+    #[error("cannot decode the message ({0}). To fix: run one version of fiord on all hosts")]
     Content(#[from] serde_json::Error),
 }
 

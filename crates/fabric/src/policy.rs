@@ -262,7 +262,7 @@ impl HostPolicy {
         if resolved.device.is_none() && (may_write || is_log) {
             return None;
         }
-        let why = format!("{OWNER} does not allow to write the log {}", shown(path, &resolved));
+        let why = format!("{OWNER} does not allow the log {}", shown(path, &resolved));
         let line = format!("log-directory = {}", parent(&resolved.path).display());
         Some(Refusal { why, line: resolved.device.is_none().then_some(line) })
     }

@@ -55,7 +55,8 @@ impl<'a> AllowedFacts<'a> {
         let rest = name.strip_prefix("local")?;
         rest.ends_with("-verify.state").then(|| {
             let missing = format!(
-                "the coordinator has no file with the name of this host in front of `{rest}` in its --aux-path"
+                "the --aux-path of the coordinator contains no file whose name is that of this host followed by \
+                 `{rest}`"
             );
             self.states.get(name).cloned().ok_or_else(|| io::Error::other(missing))
         })

@@ -97,7 +97,10 @@ impl Session {
         match (&self.run, self.gone_since()) {
             (Some(run), Some(_)) => {
                 let hangs_in = run.orders.stage().words();
-                format!("{} (it is gone, but its jobs have not ended: {hangs_in})", self.holder)
+                format!(
+                    "{} (it has disconnected, but its jobs have not ended: {hangs_in})",
+                    self.holder
+                )
             }
             _ => self.holder.clone(),
         }
@@ -274,7 +277,7 @@ impl<'a> AgentLink<'a> {
         };
         let silent: Vec<HostIndex> = self.strangers.iter().filter_map(silent).collect();
         for peer in silent {
-            self.refuse(peer, "no hello arrived for 10 s");
+            self.refuse(peer, "the coordinator did not say hello within 10 s");
         }
     }
 
@@ -399,7 +402,7 @@ impl<'a> AgentLink<'a> {
         let holder = format!("{} ({})", hello.holder, stranger.place);
         if let Some(session) = &self.session {
             let holder_now = session.described();
-            let why = format!("{holder_now} holds this agent");
+            let why = format!("{holder_now} is using this agent");
             let busy = FromHost::Busy { holder: holder_now };
             self.say(from, &busy);
             self.fabric.close(from);

@@ -17,7 +17,7 @@ const TERMINATE: i32 = 15;
 pub(super) enum NotKept {
     #[error("{0}")]
     Failed(String),
-    #[error("the coordinator is gone")]
+    #[error("the coordinator has disconnected")]
     Gone,
 }
 
@@ -37,8 +37,8 @@ impl OrderStage {
     /// What an order that does not end hangs in.
     pub(super) fn words(self) -> &'static str {
         match self {
-            OrderStage::Check => "a file that they read does not answer",
-            OrderStage::Run => "a file or device does not answer",
+            OrderStage::Check => "a file that they read does not respond",
+            OrderStage::Run => "a file or device does not respond",
             OrderStage::Cleanup => "a file that they created cannot be removed yet",
         }
     }
@@ -164,7 +164,7 @@ impl Orders {
         self.stop(1, None);
     }
 
-    /// Whether the coordinator is gone.
+    /// Whether the coordinator has disconnected.
     pub(super) fn is_lost(&self) -> bool {
         self.lock().lost
     }

@@ -53,7 +53,7 @@ pub enum KeepError {
     )]
     Device { path: PathBuf },
     /// The file does not begin at its begin.
-    #[error("the host sent a part of {} in front of its begin", path.display())]
+    #[error("the host sent data of {} before it announced the file", path.display())]
     Disorder { path: PathBuf },
     /// The file cannot be written.
     #[error("the coordinator could not write {}: {}. To fix: free space there, or use another directory", path.display(), Errno::explain(.source))]

@@ -328,10 +328,10 @@ impl HostsConductor {
                 let why = match self.stage {
                     HostStage::Check => format!(
                         "it did not finish for {limit} s. To fix: check whether a file that the jobs read is a pipe \
-                         that nothing writes to, or is on a file system that does not answer"
+                         that nothing writes to, or is on a file system that does not respond"
                     ),
                     _ => format!(
-                        "it made no progress for {limit} s. To fix: check whether its file system or device answers"
+                        "it made no progress for {limit} s. To fix: check whether its file system or device responds"
                     ),
                 };
                 self.abandon(host);

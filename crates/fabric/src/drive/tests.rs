@@ -400,7 +400,7 @@ fn hosts_that_cannot_take_part_are_named_together() {
     agents[1].is_held = true;
     let held = Scenario::of(agents.clone()).run();
     let (stage, why) = held.failure(1).expect("the host is held");
-    assert!(why.contains("another coordinator holds its agent: eve@admin?[2J."), "{why}");
+    assert!(why.contains("another coordinator is using its agent: eve@admin?[2J."), "{why}");
     assert_eq!((stage, held.ended(0)), (HostStage::Greet, false));
     assert!(held.took < 2 * SECOND && held.fabric.agents.iter().all(|agent| agent.is_released));
     let others = Scenario { on_lost: OnLost::Continue, ..Scenario::of(agents) }.run();

@@ -249,9 +249,9 @@ impl HostLink {
         let reset = [Errno::ECONNRESET, Errno::EPIPE];
         FromLink::Lost(match error {
             Some(error) if !reset.contains(&error.errno) => Loss::System(error.clone()),
-            Some(_) => Loss::Closed { said: "the peer broke it off".into() },
+            Some(_) => Loss::Closed { said: "the peer reset it".into() },
             None if self.decoder.is_within_frame() => {
-                Loss::Closed { said: "in the middle of a message".into() }
+                Loss::Closed { said: "the peer closed it in the middle of a message".into() }
             }
             None => Loss::Closed { said: String::new() },
         })

@@ -210,9 +210,8 @@ impl Hub {
         });
         if let Err(error) = added {
             let error = match error.errno {
-                Errno::EPERM => {
-                    error.saying("the input is a file, but another fiord must be there")
-                }
+                Errno::EPERM => error
+                    .saying("standard input is a file, but another fiord must be at the other end"),
                 _ => error,
             };
             self.lose(peer, Loss::System(error));
@@ -334,7 +333,7 @@ impl Hub {
         if until > now().saturating_add(CONNECT_LIMIT).saturating_sub(PROMPT) {
             return false;
         }
-        let said = format!("it said nothing for {} s, and others wait", PROMPT.as_secs());
+        let said = format!("it sent nothing for {} s while other clients waited", PROMPT.as_secs());
         // Nothing waits for this peer to close its end, which would keep a descriptor.
         drop(self.lose_from_lists(peer, Loss::Closed { said }));
         true

@@ -146,8 +146,7 @@ impl HostsConsole {
                     )),
                     stage => report(format_args!(
                         "host {name}: {}: no progress for {idle} s. fiord waits {limit} s for it. To fix: check \
-                         whether \
-                         its file systems and devices answer, or press Ctrl-C to end the run\n",
+                         whether its file systems and devices respond, or press Ctrl-C to end the run\n",
                         stage.words()
                     )),
                 }

@@ -236,7 +236,7 @@ fn examples_of_devices(subcommand: &str) -> &'static [ManualEntry] {
             ("fiord devices nvme0n1", "Show all that is known about a disk"),
         ],
         "precondition" => &[
-            ("fiord precondition /dev/nvme0n1", "Fill a drive once, after a question"),
+            ("fiord precondition /dev/nvme0n1", "Fill a drive once; the command asks first"),
             (
                 "fiord precondition --random --limit=120 --yes /dev/nvme0n1",
                 "Then write randomly until the rate is steady, for at most two hours",

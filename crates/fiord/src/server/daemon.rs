@@ -27,7 +27,7 @@ const PRIORITY: u32 = 3 * 8 + 6;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DaemonError {
     /// Another server has the file.
-    #[error("the server with process id {id} runs, says {}. To fix: end it, or name another file", .path.display())]
+    #[error("{} says that a server with process id {id} is running. To fix: end it, or name another file", .path.display())]
     Runs {
         path: PathBuf,
         /// Process id of the server.

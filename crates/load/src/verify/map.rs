@@ -78,7 +78,7 @@ pub enum ClaimRefused {
     #[error("another I/O is in flight at offset {}", .0.0)]
     Busy(Bytes),
     /// The range ends behind the target.
-    #[error("the range ends behind the target")]
+    #[error("the range ends beyond the end of the target")]
     Outside,
 }
 

@@ -272,7 +272,11 @@ fn results_are_compared_with_a_specification() {
     let percent = spec[0]["percent"].as_f64().unwrap();
     assert!((percent - 100.0).abs() < 1.0, "the jobs are added up: {percent}");
     let normal = place.run(&format!("{job} --spec=randread=20k")).ok();
-    assert!(normal.out.contains("\nBeside the specification:\n  randread on "), "{}", normal.out);
+    assert!(
+        normal.out.contains("\nCompared with the specification:\n  randread on "),
+        "{}",
+        normal.out
+    );
     let other = place.run(&format!("{job} --spec=write=10k,randwrite=1k")).ok();
     assert!(other.out.contains("numbers for write, randwrite, but no job"), "{}", other.out);
     assert!(near.err.is_empty(), "a data sheet may state more: {}", near.err);
