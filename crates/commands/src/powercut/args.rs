@@ -34,8 +34,8 @@ pub struct PowercutArgs {
     /// How long a command may take, and how long the target may take to return.
     #[arg(long, value_name = "TIME", default_value = "2m")]
     pub wait: String,
-    /// Check after each cut also what this many rounds before have written: a failure of power can damage data that was
-    /// safe before. Their journals are kept so long.
+    /// After each cut, also check what this many earlier rounds have written, because a power failure can damage data
+    /// that was safe before. fiord keeps the journals of these rounds.
     #[arg(long, value_name = "ROUNDS", default_value = "2", value_parser = clap::value_parser!(u32).range(0..=100))]
     earlier: u32,
     /// Seed of the times and of the load. Default: from the clock; the results name it.

@@ -248,7 +248,7 @@ fn examples_of_devices(subcommand: &str) -> &'static [ManualEntry] {
         ],
         "verify" => &[(
             "fiord verify --journal=job.journal /dev/nvme0n1",
-            "After a crash: is everything there that the drive had flushed",
+            "Check after a crash whether a drive still has all flushed data",
         )],
         "powercut" => &[(
             "fiord powercut /dev/nvme1n1 --cut='ipmitool power off' --restore='ipmitool power on' --rounds=20",
