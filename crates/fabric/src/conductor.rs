@@ -135,7 +135,7 @@ impl HostsConductor {
         self.over
     }
 
-    /// Lets time pass and goes on to the next stage if possible. Call it after each arrival.
+    /// Lets time pass and continues with the next stage if possible. Call it after each arrival.
     pub fn advance(&mut self, now: Nanos) {
         let waited = now.saturating_sub(self.advanced);
         (self.now, self.advanced) = (now.max(self.now), now);

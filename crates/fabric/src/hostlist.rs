@@ -208,7 +208,7 @@ impl<'a> Reader<'a> {
         Ok(choices)
     }
 
-    /// Reads `01-12` within brackets. `None` if the text goes on with something else.
+    /// Reads `01-12` within brackets. `None` if the text continues with something else.
     fn range(&mut self, depth: usize) -> Result<Option<Vec<String>>, HostListError> {
         let rest = &self.text[self.at..];
         let choice = rest[..rest.find([',', ']', '[']).unwrap_or(rest.len())].trim_end();

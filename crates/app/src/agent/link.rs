@@ -46,7 +46,7 @@ pub(super) struct AgentLink<'a> {
     notify: &'a mut dyn FnMut(AgentNotice),
     /// The coordinator, if there is one.
     session: Option<Session>,
-    /// Checks of jobs that hang, whose coordinators are gone. They only read, and do nothing more when they go on.
+    /// Checks of jobs that hang, whose coordinators are gone. They only read, and do nothing more when they continue.
     left_behind: Vec<JoinHandle<FromHost>>,
     /// Peers that have not said who they are.
     strangers: HashMap<HostIndex, Stranger>,
@@ -468,7 +468,7 @@ impl<'a> AgentLink<'a> {
         session.states.insert(name, state.to_vec());
     }
 
-    /// The coordinator is done with this agent. A run that goes on has no use any more.
+    /// The coordinator is done with this agent. A run that continues is useless.
     fn goodbye(&mut self) {
         self.forward();
         let Some(session) = &mut self.session else { return };

@@ -84,7 +84,7 @@ impl Orders {
         self.changed.notify_all();
     }
 
-    /// The thread of the order goes on to this stage.
+    /// The thread of the order continues to this stage.
     pub(super) fn enter(&self, stage: OrderStage) {
         self.lock().stage = stage;
     }

@@ -55,7 +55,7 @@ impl ReadLog {
         skipped.into_iter().chain(truncated)
     }
 
-    /// Handles the error of a reader; false if the reader cannot go on.
+    /// Handles the error of a reader; false if the reader cannot continue.
     fn survives(&mut self, error: LogError, skip: bool) -> Result<bool, LogError> {
         match error {
             LogError::Truncated { .. } => {

@@ -183,7 +183,7 @@ impl RoundsState {
         self.path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
     }
 
-    /// What the user does to go on.
+    /// What the user does to continue.
     #[must_use]
     pub fn resume_command(&self) -> String {
         format!("run `fiord powercut --resume={}`", self.path.display())

@@ -1,5 +1,5 @@
 //! Progress of runs: what is running, how far it is, and how long it can take. One line for each run; on a terminal the line
-//! moves while the run goes on.
+//! moves while the run continues.
 
 use std::fmt::Display;
 use std::io::Write;

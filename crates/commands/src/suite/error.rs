@@ -1,4 +1,4 @@
-//! Why a suite cannot run or go on.
+//! Why a suite cannot run or continue.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use crate::target::TargetError;
 use crate::zones;
 use crate::zones::change::ChangeError;
 
-/// Why a suite cannot run or go on. Finished runs are kept.
+/// Why a suite cannot run or continue. Finished runs are kept.
 #[derive(Debug, thiserror::Error)]
 pub enum SuiteError {
     /// No suite has this name.

@@ -1,4 +1,4 @@
-//! Why a sweep cannot run or go on.
+//! Why a sweep cannot run or continue.
 
 use crate::axis::AxisError;
 use crate::rejected::Rejected;
@@ -7,7 +7,7 @@ use crate::session::CannotPrint;
 use crate::sweep::job::NotSweepable;
 use crate::sweep::load::RateError;
 
-/// Why a sweep cannot run or go on. Finished runs are kept.
+/// Why a sweep cannot run or continue. Finished runs are kept.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
     /// A value of `--set`.

@@ -353,7 +353,7 @@ impl RequestLane {
         }
     }
 
-    /// Sends what is left of the request. Returns whether to go on.
+    /// Sends what is left of the request. Returns whether to continue.
     fn send(&mut self, context: &LaneContext) -> Result<bool, RequestFailure> {
         let body: &[u8] = match self.call {
             // SAFETY: the caller of `begin` vouches for the memory while the request is in flight.
@@ -396,7 +396,7 @@ impl RequestLane {
         Ok(false)
     }
 
-    /// Receives. Returns whether to go on, and whether the answer is complete.
+    /// Receives. Returns whether to continue, and whether the answer is complete.
     fn receive(&mut self, context: &LaneContext) -> Result<(bool, bool), RequestFailure> {
         // Empty if the answer was complete before.
         let mut nothing = &[][..];

@@ -395,7 +395,7 @@ impl Http {
         }
     }
 
-    /// Waits until a request can go on, at most `left` ns, and goes on with those that can. Returns false if a signal
+    /// Waits until a request can continue, at most `left` ns, and continues those that can. Returns false if a signal
     /// arrived.
     fn wait(&mut self, left: Option<u64>) -> Result<bool, EngineError> {
         let mut limit = left.map_or(LOOK, |left| LOOK.min(Duration::from_nanos(left)));

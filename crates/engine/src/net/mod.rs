@@ -59,7 +59,7 @@ pub struct NetCalls {
     said: Option<String>,
 }
 
-/// The part of an op that has been carried out, and how it goes on.
+/// The part of an op that has been carried out, and how it continues.
 enum Step {
     /// Number of bytes that were moved; 0: the peer has ended the stream.
     Moved(usize),

@@ -8,7 +8,7 @@
 //!
 //! A [`PolledClient`] makes the requests of one library, on one or more sessions with a server. The engine keeps the
 //! slots, waits, and ends a session whose server does not answer. A lost session fails the requests in flight. If the job
-//! goes on (`continue_on_error`), its next request opens the session again; if that fails, the job ends.
+//! continues (`continue_on_error`), its next request opens the session again; if that fails, the job ends.
 
 pub(crate) mod connection;
 pub(crate) mod inbox;

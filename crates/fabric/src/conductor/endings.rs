@@ -259,8 +259,8 @@ impl HostsConductor {
         }
     }
 
-    /// Tells the user which hosts have jobs that go on after their run time, and stops a host long after it. That such jobs make
-    /// progress is known only from the host itself, which may be wrong.
+    /// Tells the user which hosts have jobs that continue after their run time, and stops a host long after it. That
+    /// such jobs make progress is known only from the host itself, which may be wrong.
     fn look_for_overdue(&mut self) {
         if self.stage != HostStage::Run {
             return;
@@ -301,7 +301,7 @@ impl HostsConductor {
     }
 
     /// Gives up hosts that hang while they check their jobs or lay out their files: a file system that does not answer, or a
-    /// pipe that nothing writes to. Their heartbeats go on, because these have their own thread.
+    /// pipe that nothing writes to. Their heartbeats continue, because these have their own thread.
     fn look_for_hung_preparations(&mut self) {
         if self.stopping || ![HostStage::Check, HostStage::LayOut].contains(&self.stage) {
             return;

@@ -28,7 +28,7 @@ impl HostsConductor {
                 self.over = true;
                 return;
             }
-            // A stopped run goes on to the end of the stages that it still has.
+            // A stopped run continues to the end of the stages that it still has.
             if self.stage < HostStage::LayOut && self.stop_doomed() {
                 continue;
             }

@@ -347,7 +347,7 @@ impl HostsConsole {
     }
 }
 
-/// Whether no job of a host goes on.
+/// Whether no job of a host continues.
 fn is_over(progress: &Progress) -> bool {
     let ended = |phase: JobPhase| {
         use JobPhase::{Exited, Failed, Finishing, Killed, Reaped};

@@ -1,7 +1,7 @@
 //! A server in the background: another process of this program, in a session of its own.
 //!
-//! The process that the user started ends when the server listens, so that a script can go on. `fork(2)` alone does not
-//! suffice, because it copies only one thread.
+//! The process that the user started ends when the server listens, so that a script can continue. `fork(2)` alone
+//! does not suffice, because it copies only one thread.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};

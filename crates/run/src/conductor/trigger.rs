@@ -1,7 +1,7 @@
 //! The trigger (`--trigger-file`, `--trigger-timeout`): stops the jobs, saves their verify states, and runs a command.
 //!
 //! The command may cut the power, so the order matters: no job issues another I/O, the states are durable, then the
-//! command starts. The I/Os in flight go on meanwhile, and the states list them.
+//! command starts. The I/Os in flight continue meanwhile, and the states list them.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

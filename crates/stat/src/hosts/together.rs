@@ -9,7 +9,7 @@ use crate::job::JobData;
 #[derive(Debug, Clone)]
 pub struct HostSpan<'a> {
     pub jobs: Vec<&'a JobData>,
-    /// When its first job went on to its first I/O.
+    /// When its first job proceeded to its first I/O.
     pub started: Nanos,
     /// When its last job ended.
     pub finished: Nanos,

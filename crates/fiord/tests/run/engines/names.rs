@@ -127,7 +127,7 @@ fn what_makes_no_sense_is_refused() {
     }
 }
 
-/// The file system refuses a name: the job fails with the reason, and other jobs go on.
+/// The file system refuses a name: the job fails with the reason, and other jobs continue.
 #[test]
 fn failures_name_the_cause() {
     let place = Place::new();

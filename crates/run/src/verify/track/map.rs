@@ -482,7 +482,7 @@ impl TrackedMaps {
         None
     }
 
-    /// The pass goes on to the next file.
+    /// The pass continues with the next file.
     fn next_file(&mut self) {
         let next = self.cursor.0 + 1;
         self.cursor = (next, self.regions.get(next).map_or(0, |region| region.0));

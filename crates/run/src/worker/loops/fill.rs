@@ -368,7 +368,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> BorrowedWorker<'_, '_, 
     }
 }
 
-/// Offers the engine again the op that it refused. `None`: go on with other ops.
+/// Offers the engine again the op that it refused. `None`: continue with other ops.
 #[cold]
 #[inline(never)]
 fn offer_again<E: Engine>(

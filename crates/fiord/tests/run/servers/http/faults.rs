@@ -1,4 +1,4 @@
-//! A server that refuses, fails, stalls or lies: the job fails with a message, and other jobs go on.
+//! A server that refuses, fails, stalls or lies: the job fails with a message, and other jobs continue.
 
 use std::sync::atomic::Ordering;
 
@@ -106,7 +106,7 @@ fn a_server_that_stalls_ends_its_job_after_the_timeout() {
             &["no answer to the read of 4096 bytes at offset", "within 1 s. To fix: "],
         );
     }
-    // The other requests go on while one waits.
+    // The other requests continue while one waits.
     let answers = Answers::start(|arrived| match arrived.line.contains("/b/x_0_") {
         true => Act::Stall,
         false => Act::Send(vec![with_body("200 OK", &[1; 4096])]),
