@@ -650,7 +650,7 @@ complete -c fiord -n '__fiord_in powercut' -l wait -r -d 'How long a command may
 complete -c fiord -n '__fiord_in powercut' -l earlier -r -d 'After each cut, also check what this many earlier rounds have written, because a power failure can damage data that was safe before. fiord keeps the journals of these rounds'
 complete -c fiord -n '__fiord_in powercut' -l seed -r -d 'Seed of the times and of the load. Default: from the clock; the results name it'
 complete -c fiord -n '__fiord_in powercut' -l stop -d 'End after the first round that loses data, to keep what is on the device'
-complete -c fiord -n '__fiord_in powercut' -l dir -r -d 'Directory for the journals, the results and the state, on another disk than the target. Default: the name of the target with `.powercut`'
+complete -c fiord -n '__fiord_in powercut' -l dir -r -d 'Directory for the journals, the results and the state, on a disk other than that of the target. Default: the name of the target with `.powercut`'
 complete -c fiord -n '__fiord_in powercut' -l resume -r -d 'Check the round that a power cut or an interruption ended, and run the rounds that are left. FILE is `powercut.json` in the directory of the rounds'
 complete -c fiord -n '__fiord_in powercut' -l restart -d 'Start over in a directory with rounds of an earlier call'
 complete -c fiord -n '__fiord_in powercut' -l yes -d 'Do not ask for confirmation'

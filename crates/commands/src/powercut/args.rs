@@ -44,7 +44,7 @@ pub struct PowercutArgs {
     /// End after the first round that loses data, to keep what is on the device.
     #[arg(long)]
     pub stop: bool,
-    /// Directory for the journals, the results and the state, on another disk than the target.
+    /// Directory for the journals, the results and the state, on a disk other than that of the target.
     /// Default: the name of the target with `.powercut`.
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,

@@ -143,7 +143,8 @@ fn usable(state: VerifyState, job: Reading, plan: &JobPlan) -> Result<VerifyStat
     let once = plan.load.step == Step::None && tracking::of_job(plan, false) == Tracking::Replay;
     match state.mark() {
         None if plan.load.random && !is_complete(&state, plan) => Err(Unusable {
-            why: "fio wrote it, and fio draws random offsets in another order than fiord, so the blocks that were \
+            why: "fio wrote it, and fio draws random offsets in a different order than fiord, so the blocks that \
+                  were \
                   written are unknown"
                 .into(),
             help: "To fix: verify the data with fio",

@@ -1,7 +1,7 @@
 //! The journal of a run with `verify=fiord` (`verify_journal`): which writes a target had received, acknowledged and
 //! flushed before a crash.
 //!
-//! The journal lies on another disk than the target. Before a job issues a write, a record that announces it is
+//! The journal lies on a disk other than that of the target. Before a job issues a write, a record that announces it is
 //! durable in the journal (an intent). A job announces its next writes in groups, and records the issue and the
 //! completion of each write, and flushes, when they happen; these records become durable a little later. So after a
 //! crash:

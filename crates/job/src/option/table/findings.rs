@@ -76,7 +76,7 @@ pub const NAMES: &[Word] = &[
     Word::new("too-short", "too few I/Os for a reliable result"),
     Word::new("unanswered-requests", "requests that a server did not answer"),
     Word::new("uneven-targets", "one slow target that slows the other targets down"),
-    Word::new("unit-surprise", "a unit that has another meaning than expected"),
+    Word::new("unit-surprise", "a unit with an unexpected meaning"),
     Word::new("unwritten-data", "reads of data that was never written"),
     Word::new("value-adjusted", "values that fiord replaced by other values"),
     Word::new("volatile-cache", "writes that end in a volatile cache"),

@@ -210,7 +210,7 @@ impl Journals {
 fn cannot_create(path: &Path, errno: Errno, why: &str) -> JobError {
     let detail = format!(
         "could not create the journal: {why}. To fix: set verify_journal to a file that can be created, or to an \
-         unused block device, on another disk than the target"
+         unused block device, on a disk other than that of the target"
     );
     JobError::new(Stage::Verify, errno, detail).at(path)
 }
