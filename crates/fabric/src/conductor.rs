@@ -38,7 +38,7 @@ use host::HostState;
 pub use order::{HostOrder, HostsAction, HostsEvent, HostsRequest, KeptPart, OnLost, RunOrder};
 use probing::Probing;
 
-/// Time between two looks at all hosts.
+/// Polling interval for the state of all hosts.
 pub const TICK: Nanos = Nanos::from_millis(250);
 
 /// See the [module](self).

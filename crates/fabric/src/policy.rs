@@ -283,7 +283,7 @@ enum Access {
     Writes,
 }
 
-/// The most that one of the rules allows.
+/// Returns the highest access that one of the rules allows.
 fn access(rules: &[PathRule], applies: impl Fn(&Path) -> bool) -> Access {
     let granted = |rule: &PathRule| if rule.writes { Access::Writes } else { Access::Reads };
     let applying = rules.iter().filter(|rule| applies(&rule.path));

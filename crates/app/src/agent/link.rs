@@ -19,14 +19,14 @@ use super::{AgentEnd, AgentNotice, AgentSettings};
 
 /// How long a new peer may take to say who it is.
 const GREETING: Nanos = Nanos::from_secs(10);
-/// How long jobs without a coordinator may take to end before they are left behind.
+/// How long jobs without a coordinator may take to end before the agent abandons them.
 const GRACE: Nanos = Nanos::from_millis(800);
-/// How long an agent waits for an order that does not end after its coordinator is gone. An agent with one coordinator ends
-/// then, and one that listens leaves checks behind.
-const HOPELESS: Nanos = Nanos::from_secs(5);
-/// Maximum number of checks that hang and that an agent leaves behind: each keeps a thread.
+/// How long an agent waits for an order that does not end after its coordinator has disconnected. Then an agent with
+/// one coordinator ends, and an agent that listens abandons the check.
+const ORPHAN_TIMEOUT: Nanos = Nanos::from_secs(5);
+/// Maximum number of abandoned checks: each keeps a thread.
 const MAX_LEFT_BEHIND: usize = 16;
-/// Time between two looks at a signal of the process, or at a peer that takes messages slowly.
+/// Polling interval for signals of the process, and for peers that take messages slowly.
 const LOOK: Nanos = Nanos::from_millis(50);
 /// Backpressure: above this many queued bytes the agent holds run messages back, so that heartbeats pass.
 const MAX_QUEUED: Bytes = Bytes::from_mib(4);
@@ -46,7 +46,8 @@ pub(super) struct AgentLink<'a> {
     notify: &'a mut dyn FnMut(AgentNotice),
     /// The coordinator, if there is one.
     session: Option<Session>,
-    /// Checks of jobs that hang, whose coordinators are gone. They only read, and do nothing more when they continue.
+    /// Abandoned checks of jobs: they hang, and their coordinators have disconnected. A check only reads, and does
+    /// nothing more if it continues.
     left_behind: Vec<JoinHandle<FromHost>>,
     /// Peers that have not said who they are.
     strangers: HashMap<HostIndex, Stranger>,
@@ -174,8 +175,8 @@ impl<'a> AgentLink<'a> {
     /// How the agent ends, if it does now.
     fn over(&self) -> Option<AgentEnd> {
         if let Some((signal, since)) = self.ending {
-            let hopeless = now().saturating_sub(since) > HOPELESS;
-            return (self.session.is_none() || hopeless).then_some(AgentEnd::Signalled(signal));
+            let is_late = now().saturating_sub(since) > ORPHAN_TIMEOUT;
+            return (self.session.is_none() || is_late).then_some(AgentEnd::Signalled(signal));
         }
         self.end.clone()
     }
@@ -227,13 +228,13 @@ impl<'a> AgentLink<'a> {
         }
     }
 
-    /// Leaves a check behind that does not end although its coordinator is gone since some time. Returns whether it did.
+    /// Abandons a check that has not ended some time after its coordinator disconnected. Returns whether it did.
     fn leave_check_behind(&mut self, gone: Nanos) -> bool {
         self.left_behind.retain(|thread| !thread.is_finished());
         let has_room = self.left_behind.len() < MAX_LEFT_BEHIND;
         let Some(Session { holder, run: Some(run), .. }) = &mut self.session else { return false };
         let hangs =
-            now().saturating_sub(gone) > HOPELESS && run.orders.stage() == OrderStage::Check;
+            now().saturating_sub(gone) > ORPHAN_TIMEOUT && run.orders.stage() == OrderStage::Check;
         if !hangs || !has_room || !self.settings.listens {
             return false;
         }
@@ -297,7 +298,7 @@ impl<'a> AgentLink<'a> {
                 if let (Some(run), true) = (&session.run, waited > GRACE) {
                     run.orders.stop(2, None);
                 }
-                if waited > HOPELESS && !self.settings.listens {
+                if waited > ORPHAN_TIMEOUT && !self.settings.listens {
                     self.end = Some(match lost {
                         Some((_, why)) => AgentEnd::Lost { why: why.clone() },
                         None => AgentEnd::Released,
@@ -375,7 +376,7 @@ impl<'a> AgentLink<'a> {
         self.strangers.get(&peer).is_some_and(|stranger| stranger.hello.is_some())
     }
 
-    /// Refuses a peer that does not hold this agent.
+    /// Refuses a peer that is not using this agent.
     fn refuse(&mut self, peer: HostIndex, why: &str) {
         let Some(stranger) = self.strangers.remove(&peer) else { return };
         self.fabric.refuse(peer, why);
@@ -385,7 +386,7 @@ impl<'a> AgentLink<'a> {
     /// Greets the peers that wait for the end of another coordinator's jobs.
     fn greet_waiting(&mut self) {
         let waits = |session: &Session| {
-            session.gone_since().is_some_and(|since| now().saturating_sub(since) < HOPELESS)
+            session.gone_since().is_some_and(|since| now().saturating_sub(since) < ORPHAN_TIMEOUT)
         };
         if self.session.as_ref().is_some_and(waits) {
             return;

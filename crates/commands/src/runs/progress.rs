@@ -51,7 +51,7 @@ impl ExpectedTime {
         ExpectedTime { run, rest, runs_after }
     }
 
-    /// Nothing is known but the number of runs after this one.
+    /// Remaining time unknown; only the number of runs left is known.
     #[must_use]
     pub fn unknown(runs_after: usize) -> Self {
         ExpectedTime { runs_after, ..ExpectedTime::default() }

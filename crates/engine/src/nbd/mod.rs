@@ -92,7 +92,7 @@ struct Arriving {
 // SAFETY: the pointers are into buffers that the value owns, which do not move with it.
 unsafe impl Send for Nbd {}
 
-/// What the bytes in the buffer allowed.
+/// Result of parsing the receive buffer.
 enum Progress {
     /// This request has completed.
     Completed(Slot, Outcome),

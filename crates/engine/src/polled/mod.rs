@@ -101,7 +101,7 @@ pub trait PolledClient: Sized {
     ///
     /// # Errors
     ///
-    /// As of [`PolledClient::attach`].
+    /// See [`PolledClient::attach`].
     fn restore(&mut self, session: usize) -> Result<(), EngineError>;
 
     /// Ends a session. The library reports the requests that it has on it within the call, or never.

@@ -283,7 +283,7 @@ impl HostLink {
     pub(super) fn abandon(mut self, loss: &Loss, now: Nanos) -> ClosingLink {
         self.queue.clear();
         match loss {
-            // Only who made the connection gets the line: at the other end of a process may be a shell, which would run it.
+            // Sent only to the side that connected: a child process may be a shell and would execute the line.
             Loss::NotUnderstood(error @ FrameError::OtherProtocol { speaks, .. }) => {
                 if self.accepted {
                     self.queue.push(plain_line(*speaks, error));

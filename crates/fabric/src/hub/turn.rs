@@ -18,7 +18,7 @@ use super::{
 };
 use crate::contract::{Arrival, Happening, Loss};
 
-/// Time between two looks at processes that are about to end.
+/// Polling interval for processes that are about to end.
 const PROCESS_STEP: Nanos = Nanos::from_millis(5);
 
 /// How long the hub sleeps if the kernel cannot wait.

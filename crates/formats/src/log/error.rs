@@ -6,7 +6,7 @@ use fiord_types::Errno;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineProblem {
     /// The line has a number of columns that no log has, or not as many as the log.
-    #[error("it has {found} columns, but {expected}")]
+    #[error("it has {found} columns, expected {expected}")]
     Columns {
         /// Columns of the line.
         found: usize,

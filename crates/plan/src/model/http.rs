@@ -29,7 +29,7 @@ pub struct HttpPlan {
     pub ranged: bool,
     /// `http_read`: the request that a read sends.
     pub reads: HttpReads,
-    /// `http_list_keys`: the most names that one list returns.
+    /// `http_list_keys`: the maximum number of names that one list returns.
     pub list_keys: NonZeroU32,
     pub retries: RetryLimit,
     /// `http_verbose`: what the job prints.

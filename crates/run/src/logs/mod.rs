@@ -44,8 +44,9 @@ pub(crate) use aggregate::BandwidthLog;
 pub(crate) use channel::LogChannel;
 pub(crate) use worker::JobLog;
 
-/// Memory of all rings, bytes, and most of it for one.
+/// Total memory of the rings in bytes.
 const RINGS: usize = 44 << 20;
+/// Largest ring in bytes.
 const RING: usize = 8 << 20;
 /// Memory of all windows that wait for the writer, bytes.
 const WINDOWS: usize = 12 << 20;
