@@ -33,7 +33,7 @@ pub enum FillError {
     #[error(transparent)]
     Job(#[from] JobError),
     /// The device stopped completing I/Os.
-    #[error("the device does not respond")]
+    #[error("the device does not respond. To fix: find the cause in the kernel log (dmesg)")]
     Stuck,
     /// A job wrote nothing and reported no error.
     #[error("no data could be written at byte {}", .0.0)]

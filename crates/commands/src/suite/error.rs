@@ -39,7 +39,10 @@ pub enum SuiteError {
     )]
     OwnOption { option: String },
     /// `--runtime` or `--ramp-time` and a suite without them.
-    #[error("{suite} runs until all data is written, so --runtime and --ramp-time do not apply")]
+    #[error(
+        "{suite} runs until all data is written, so --runtime and --ramp-time do not apply. To fix: leave them \
+         out"
+    )]
     NoTimes { suite: &'static str },
     /// The device cannot be opened or has no zones.
     #[error(transparent)]
@@ -51,7 +54,9 @@ pub enum SuiteError {
     #[error(transparent)]
     Steps(#[from] StepsError),
     /// `--readonly` without `--dry-run`.
-    #[error("--readonly forbids suites: {suite} writes to {device}")]
+    #[error(
+        "--readonly forbids suites: {suite} writes to {device}. To fix: leave it out, or add --dry-run"
+    )]
     ReadOnly { suite: &'static str, device: PathBuf },
     /// A job file or the results cannot be written or read.
     #[error(transparent)]
