@@ -75,7 +75,7 @@ pub(crate) fn cpuio(job: Reading, messages: &mut Messages) -> CpuioPlan {
         let what = "`cpuchunks=0` makes cycles without CPU time";
         messages.push(job.error(CPUCHUNKS, what).help(
             "To fix: write the CPU time of a cycle in microseconds, such as `cpuchunks=50000` (the \
-                       default)",
+             default)",
         ));
     }
     let load_percent = NonZeroU8::new(load.clamp(1, 100) as u8).unwrap_or(NonZeroU8::MIN);
