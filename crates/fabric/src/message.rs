@@ -1,13 +1,13 @@
 //! What the coordinator and the agents say to each other.
 //!
-//! A message is a JSON value, and bytes behind it that JSON would make longer: the contents of a log. The first four bytes
-//! are the length of the JSON (little-endian).
+//! A message is a JSON value, and bytes after it that JSON would make longer: the contents of a log. The first four
+//! bytes are the length of the JSON (little-endian).
 //!
 //! | stage | the coordinator sends | the agent answers |
 //! |---|---|---|
 //! | greet | [`ToHost::Hello`] | [`FromHost::Welcome`], or [`FromHost::Busy`] |
 //! | check | [`ToHost::Job`] | [`FromHost::Checked`], or [`FromHost::Refused`] |
-//! | | [`ToHost::State`] for each verify state that jobs load, in front of [`ToHost::Job`] | |
+//! | | [`ToHost::State`] for each verify state that jobs load, before [`ToHost::Job`] | |
 //! | lay out | [`ToHost::LayOut`] | [`FromHost::Ready`], or [`FromHost::Ended`] if a job failed |
 //! | compare clocks, before and after the run | [`ToHost::Probe`] | [`FromHost::Answer`], at once |
 //! | run | [`ToHost::Start`] | [`FromHost::Event`] |

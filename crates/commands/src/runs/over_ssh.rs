@@ -1,7 +1,7 @@
 //! A subcommand that many hosts run themselves, over ssh.
 //!
-//! Each host gets a command line and can get a file on its standard input, which stays open behind the file. A host must stop
-//! when its standard input ends: after Ctrl-C here, or when the connection is lost.
+//! Each host gets a command line and can get a file on its standard input, which stays open after the file. A host
+//! must stop when its standard input ends: after Ctrl-C here, or when the connection is lost.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Take, Write};

@@ -28,7 +28,7 @@ pub enum SuiteError {
     /// `--set` names an axis that the suite does not have.
     #[error("{} has no axis `{name}`; it has {}", .suite.name, axes(.suite))]
     UnknownAxis { suite: Definition, name: String },
-    /// An argument behind the device is not an option with a value.
+    /// An argument after the device is not an option with a value.
     #[error(
         "`{option}` is not a job option. To fix: write job options as --option=value, after the device"
     )]

@@ -130,7 +130,7 @@ fn finding(
 ) -> Option<(f64, FindingBuilder)> {
     let file = job.target.files.iter().find(|file| file.path == state.path)?;
     let Touched { from, to: all, spread } = reach.touched(file)?;
-    // The run lays out the space behind the end of the file, and so writes it.
+    // The run lays out the space beyond the end of the file, and so writes it.
     let to = state.facts.as_ref().map_or(all, |facts| facts.size.min(all));
     let range = to.saturating_sub(from);
     let held = data.bytes_in(from, to);
@@ -152,7 +152,7 @@ fn finding(
         Spread::Even => format!("the range of {path} from which job {name} reads at random"),
         Spread::Unknown => format!("the range of {path} that job {name} may read"),
     };
-    // The command writes whole pages, which can overwrite data behind the range.
+    // The command writes whole pages, which can overwrite data beyond the range.
     let behind = state.facts.as_ref().is_ok_and(|facts| facts.size > to);
     let spills = behind && !range.is_multiple_of(PAGE);
     let mut said = SaidNumbers::default();

@@ -64,7 +64,7 @@ impl LaneData {
         self.len
     }
 
-    /// At most `len` bytes from the offset `from`, which must not be behind the end.
+    /// At most `len` bytes from the offset `from`, which must not be beyond the end.
     pub(super) const fn part(self, from: usize, len: usize) -> LaneData {
         let left = self.len - from;
         LaneData::new(self.at.wrapping_add(from), if len < left { len } else { left })

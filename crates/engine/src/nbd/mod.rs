@@ -267,7 +267,7 @@ impl Nbd {
         if let Some(arriving) = &mut self.arriving {
             let bytes = self.incoming.bytes();
             let part = bytes.len().min(arriving.left);
-            // SAFETY: the rest of the data fits behind `at` in the buffer of a slot whose request is in flight.
+            // SAFETY: the rest of the data fits after `at` in the buffer of a slot whose request is in flight.
             unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), arriving.at, part) };
             self.incoming.consume(part);
             return self.arrived(part);

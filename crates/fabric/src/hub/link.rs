@@ -271,7 +271,7 @@ impl HostLink {
         ClosingLink::new((self.wire, self.process), queue, now)
     }
 
-    /// Sends a refusal behind the queued messages, then closes the connection.
+    /// Sends a refusal after the queued messages, then closes the connection.
     pub(super) fn refuse(mut self, why: &str, now: Nanos) -> ClosingLink {
         let mut bytes = Vec::new();
         encode_refusal(why, &mut bytes);

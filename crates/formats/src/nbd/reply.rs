@@ -88,7 +88,7 @@ pub fn header(bytes: &[u8]) -> Result<Option<(ReplyHeader, usize)>, NbdError> {
     }
 }
 
-/// Reads a chunk behind its first 4 bytes.
+/// Reads a chunk after its first 4 bytes.
 fn chunk(mut fields: Fields) -> Result<Option<(ReplyHeader, usize)>, NbdError> {
     let (Some(flags), Some(kind)) = (fields.u16(), fields.u16()) else { return Ok(None) };
     let (Some(cookie), Some(len)) = (fields.u64(), fields.u32()) else { return Ok(None) };

@@ -397,7 +397,7 @@ fn journals() {
     assert_eq!(blocks.collect::<Vec<_>>(), [Bytes(4096); 2]);
 }
 
-/// A journal has all targets of its jobs, one behind another.
+/// A journal has all targets of its jobs, one after another.
 #[test]
 fn a_journal_of_several_targets() {
     let journals = |line: &str| -> Vec<_> {

@@ -1,4 +1,4 @@
-//! The lines about hosts behind the jobs: a table by finishing time, how closely they started, and their common rate.
+//! The lines about hosts after the jobs: a table by finishing time, how closely they started, and their common rate.
 
 use std::io::{self, Write};
 

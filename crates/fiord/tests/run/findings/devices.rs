@@ -151,7 +151,7 @@ fn a_replay_has_the_depth_of_its_trace() {
     silent(&ran, "depth-not-reached");
 }
 
-/// Reads behind the end of the file under a loop device fail, but belong to the job.
+/// Reads beyond the end of the file under a loop device fail, but belong to the job.
 #[test]
 fn failed_ios_are_not_those_of_other_programs() {
     let place = Place::new();

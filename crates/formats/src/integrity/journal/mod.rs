@@ -15,7 +15,7 @@
 //! multiple of 4096 bytes. The writer makes one block durable before it writes the next, so a crash can damage only the
 //! last one. Integers are little endian.
 //!
-//! The targets of a journal lie one behind another in one space of addresses. Each begins at its base, a multiple of the
+//! The targets of a journal lie one after another in one space of addresses. Each begins at its base, a multiple of the
 //! block length; the first one at 0.
 //!
 //! | bytes of each part of the header | field |
