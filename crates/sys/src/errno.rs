@@ -53,8 +53,7 @@ pub fn advice(op: &str, errno: Errno) -> Option<&'static str> {
             "a component of the path is a file, not a directory. To fix: check the path"
         }
         Errno::ENXIO | Errno::ENODEV if says("open") => {
-            "no driver serves this device node. To fix: check that the \
-             device is connected and its driver is loaded"
+            "no driver serves this device node. To fix: connect the device, or load its driver"
         }
         Errno::ENOMEDIUM => "the drive has no medium. To fix: insert one",
         Errno::EBUSY if says("open") => {
@@ -62,12 +61,10 @@ pub fn advice(op: &str, errno: Errno) -> Option<&'static str> {
              program that holds it"
         }
         Errno::ETXTBSY => {
-            "the file is a program that is running, or a swap file. To fix: end the program, or \
-             `swapoff` the file"
+            "the file is a running program or a swap file. To fix: end it, or `swapoff` it"
         }
         Errno::ENOSYS => {
-            "this kernel does not have the call, or a sandbox forbids it. To fix: use a newer kernel, \
-             or allow the call in the sandbox"
+            "this kernel lacks the call, or a sandbox forbids it. To fix: use a newer kernel, or allow it"
         }
         Errno::EIO => {
             "the device reported an error. To fix: find the cause in the kernel log (dmesg)"
