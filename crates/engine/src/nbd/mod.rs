@@ -146,7 +146,7 @@ impl Nbd {
         match kind {
             OpKind::Write | OpKind::Trim if self.read_only => Some((Errno::EBADF, "")),
             OpKind::Write | OpKind::Trim if flags.has(ExportFlags::READ_ONLY) => {
-                Some((Errno::EPERM, "the server permits no writes and no trims"))
+                Some((Errno::EPERM, "the server forbids writes and trims"))
             }
             OpKind::Trim if lacks(ExportFlags::SEND_TRIM) => Some((
                 Errno::EOPNOTSUPP,

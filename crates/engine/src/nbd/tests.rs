@@ -243,7 +243,7 @@ fn a_request_without_an_answer_times_out_and_the_engine_connects_again() {
 fn what_the_server_does_not_have_is_refused() {
     let port = start(3, |_, _| vec![Reaction::Close]);
     for (kind, errno, what) in [
-        (OpKind::Write, Errno::EPERM, "permits no writes"),
+        (OpKind::Write, Errno::EPERM, "forbids writes"),
         (OpKind::Fsync, Errno::EOPNOTSUPP, "has no flush"),
     ] {
         let mut engine = engine(port, 1);

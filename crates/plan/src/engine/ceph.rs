@@ -75,7 +75,7 @@ fn ceph(job: Reading, messages: &mut Messages) -> CephPlan {
 fn keeps_objects(job: Reading, messages: &mut Messages) {
     for option in [UNLINK, UNLINK_EACH_LOOP].into_iter().filter(|option| job.get(*option)) {
         let what =
-            format!("`ioengine=rados` removes no objects: `{}` has no effect", option.name());
+            format!("`ioengine=rados` does not remove objects: `{}` has no effect", option.name());
         messages.push(job.no_effect(option, what));
     }
 }

@@ -141,8 +141,7 @@ fn refuse_blocks(
 
 /// The error for a target that its server does not permit to change.
 fn read_only(job: Reading, path: &Path) -> Diagnostic {
-    let what =
-        format!("the server permits no writes and no trims: `{}` is read-only", path.display());
+    let what = format!("the server forbids writes and trims: `{}` is read-only", path.display());
     job.error(paths::naming(job), what)
         .help("To fix: use `rw=read` or `rw=randread`, or let the server permit writes")
 }

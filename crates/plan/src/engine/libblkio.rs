@@ -188,7 +188,7 @@ fn of_open_file(
 }
 
 fn written_read_only(job: Reading) -> Diagnostic {
-    let what = "the property `read-only=true` permits no job that writes or trims";
+    let what = "the property `read-only=true` forbids jobs that write or trim";
     job.error(LIBBLKIO_PRE_CONNECT_PROPS, what)
         .help("To fix: leave it out, or use `rw=read` or `rw=randread`")
 }

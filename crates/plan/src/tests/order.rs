@@ -89,7 +89,7 @@ fn a_readonly_run_refuses_jobs_that_change_data() {
     }
     // As in fio, also if the job only reads, so that nothing would be trimmed.
     let trims = "--readonly --name=a --ioengine=sim --size=8k --rw=read --verify=md5 --trim_percentage=100 --trim_backlog=1";
-    assert!(error(&Fake::empty(), trims).contains("--readonly permits no job that trims"));
+    assert!(error(&Fake::empty(), trims).contains("--readonly forbids jobs that trim"));
     let log = "--readonly --name=a --filename=f --rw=read --write_iolog=./f";
     let replaced = error(&Fake::empty().file("f", 8192), log);
     assert!(replaced.contains("the log would replace `f`"), "{replaced}");

@@ -104,7 +104,10 @@ fn the_driver_uses_the_file_that_fiord_opened() {
 fn what_is_wrong_is_a_clear_error() {
     let place = place();
     for (line, what) in [
-        ("--libblkio_path=none", "`none` does not exist, and `ioengine=libblkio` creates no file"),
+        (
+            "--libblkio_path=none",
+            "`none` does not exist, and `ioengine=libblkio` does not create files",
+        ),
         ("--libblkio_driver=floppy", "invalid value `floppy` for libblkio_driver"),
         (
             "--libblkio_driver=virtio-blk-vhost-user --libblkio_path=none",
