@@ -49,7 +49,7 @@ impl ReadLog {
     /// Messages for the user.
     pub(super) fn notes(&self) -> impl Iterator<Item = String> {
         let skipped = self.first.as_ref().map(|first| {
-            format!("{}: {} invalid parts skipped, first: {first}", self.name, self.skipped)
+            format!("{}: invalid parts skipped: {}; the first: {first}", self.name, self.skipped)
         });
         let truncated = self.truncated.as_ref().map(|why| format!("{}: {why}", self.name));
         skipped.into_iter().chain(truncated)

@@ -141,7 +141,7 @@ pub fn run(
     }
     if existing == order.len() {
         session.print(&format!(
-            "{existing} of {existing} runs exist already; --restart measures again\n"
+            "all {existing} runs exist already; --restart measures again\n"
         ))?;
     }
     session.print(&last_words(&dir, &sides, args.repeat))?;
