@@ -25,7 +25,7 @@ const GRACE: Nanos = Nanos::from_millis(800);
 /// one coordinator ends, and an agent that listens abandons the check.
 const ORPHAN_TIMEOUT: Nanos = Nanos::from_secs(5);
 /// Maximum number of abandoned checks: each keeps a thread.
-const MAX_LEFT_BEHIND: usize = 16;
+const MAX_ABANDONED: usize = 16;
 /// Polling interval for signals of the process, and for peers that take messages slowly.
 const LOOK: Nanos = Nanos::from_millis(50);
 /// Backpressure: above this many queued bytes the agent holds run messages back, so that heartbeats pass.
@@ -48,7 +48,7 @@ pub(super) struct AgentLink<'a> {
     session: Option<Session>,
     /// Abandoned checks of jobs: they hang, and their coordinators have disconnected. A check only reads, and does
     /// nothing more if it continues.
-    left_behind: Vec<JoinHandle<FromHost>>,
+    abandoned: Vec<JoinHandle<FromHost>>,
     /// Peers that have not said who they are.
     strangers: HashMap<HostIndex, Stranger>,
     next_heartbeat: Nanos,
@@ -60,16 +60,16 @@ pub(super) struct AgentLink<'a> {
 
 struct Stranger {
     since: Nanos,
-    /// Where it is, for messages.
+    /// Address of the peer, for messages.
     place: String,
-    /// The stranger wants this agent, whose last coordinator is gone but whose jobs have not all ended.
+    /// The stranger wants this agent, whose last coordinator has disconnected but whose jobs have not all ended.
     hello: Option<Hello>,
 }
 
 /// The time with one coordinator.
 struct Session {
     peer: HostIndex,
-    /// Who it is, and where, for messages.
+    /// Name and address of the coordinator, for messages.
     holder: String,
     /// Address of the coordinator, for the names of files (`unique_filename`). `None` if it has none.
     address: Option<IpAddr>,
@@ -140,7 +140,7 @@ impl<'a> AgentLink<'a> {
             settings,
             notify,
             session: None,
-            left_behind: Vec::new(),
+            abandoned: Vec::new(),
             strangers,
             next_heartbeat: now(),
             ending: None,
@@ -223,15 +223,15 @@ impl<'a> AgentLink<'a> {
             }
         }
         let Some(gone) = session.gone_since() else { return };
-        if session.run.as_ref().is_none_or(Running::is_over) || self.leave_check_behind(gone) {
+        if session.run.as_ref().is_none_or(Running::is_over) || self.abandon_check(gone) {
             self.release();
         }
     }
 
     /// Abandons a check that has not ended some time after its coordinator disconnected. Returns whether it did.
-    fn leave_check_behind(&mut self, gone: Nanos) -> bool {
-        self.left_behind.retain(|thread| !thread.is_finished());
-        let has_room = self.left_behind.len() < MAX_LEFT_BEHIND;
+    fn abandon_check(&mut self, gone: Nanos) -> bool {
+        self.abandoned.retain(|thread| !thread.is_finished());
+        let has_room = self.abandoned.len() < MAX_ABANDONED;
         let Some(Session { holder, run: Some(run), .. }) = &mut self.session else { return false };
         let hangs =
             now().saturating_sub(gone) > ORPHAN_TIMEOUT && run.orders.stage() == OrderStage::Check;
@@ -239,8 +239,8 @@ impl<'a> AgentLink<'a> {
             return false;
         }
         let Some(thread) = run.thread.take() else { return false };
-        self.left_behind.push(thread);
-        (self.notify)(AgentNotice::LeftBehind { holder: holder.clone() });
+        self.abandoned.push(thread);
+        (self.notify)(AgentNotice::Abandoned { holder: holder.clone() });
         true
     }
 

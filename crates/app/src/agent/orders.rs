@@ -24,7 +24,7 @@ pub(super) enum NotKept {
 /// What the thread of an order does.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum OrderStage {
-    /// The thread checks and plans the jobs. It only reads, so it can be left behind if it hangs.
+    /// The thread checks and plans the jobs. It only reads, so the agent can abandon it if it hangs.
     #[default]
     Check,
     /// The thread lays out files, runs the jobs, and sends the results.
@@ -56,7 +56,7 @@ struct Wanted {
     stage: OrderStage,
     lay_out: bool,
     start: Option<Nanos>,
-    /// 1: the jobs end in an orderly way. 2: jobs that hang are left behind.
+    /// 1: the jobs end in an orderly way. 2: jobs that hang are abandoned.
     stops: u32,
     signal: Option<i32>,
     statuses: u32,
@@ -109,7 +109,7 @@ impl Orders {
         self.change(|wanted| wanted.statuses += 1);
     }
 
-    /// Stops the run. `times`: 1 ends the jobs in an orderly way, 2 leaves jobs behind that hang.
+    /// Stops the run. `times`: 1 ends the jobs in an orderly way, 2 abandons jobs that hang.
     pub(super) fn stop(&self, times: u32, signal: Option<i32>) {
         self.change(|wanted| {
             wanted.stops = wanted.stops.max(times);

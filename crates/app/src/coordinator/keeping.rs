@@ -52,7 +52,7 @@ pub enum KeepError {
         path.display()
     )]
     Device { path: PathBuf },
-    /// The file does not begin at its begin.
+    /// The host sent data of a file that it had not announced.
     #[error("the host sent data of {} before it announced the file", path.display())]
     Disorder { path: PathBuf },
     /// The file cannot be written.

@@ -34,7 +34,7 @@ pub(super) trait LogVisitor {
 pub(super) struct ReadLog {
     pub(super) name: String,
     skipped: u64,
-    /// The first of them.
+    /// The first skipped part.
     first: Option<String>,
     /// The message for a file that ends within a row or block.
     pub(super) truncated: Option<String>,
