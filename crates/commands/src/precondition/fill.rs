@@ -39,7 +39,7 @@ pub enum FillError {
     #[error("no data could be written at byte {}", .0.0)]
     NoData(Bytes),
     /// The thread that draws the bar cannot be created.
-    #[error("cannot create a thread. To fix: raise the limit (ulimit -u, pids.max): {}", Errno::explain(.0))]
+    #[error("cannot create a thread: {}. To fix: raise the limit on threads (ulimit -u, pids.max)", Errno::explain(.0))]
     Thread(#[from] std::io::Error),
     /// A bug ended the thread.
     #[error("a thread ended unexpectedly")]

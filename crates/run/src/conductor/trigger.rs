@@ -163,7 +163,7 @@ impl Conductor<'_> {
                 let why = Errno::explain(&error);
                 let what = format!(
                     "the command of the trigger did not run: cannot create a thread: {why}. To fix: raise the limit \
-                     (ulimit -u, pids.max)"
+                     on threads (ulimit -u, pids.max)"
                 );
                 self.warn(None, &what);
             }

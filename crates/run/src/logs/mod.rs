@@ -127,7 +127,8 @@ impl RunLogs {
     fn start(&mut self, writer: LogWriter) -> Result<(), JobError> {
         let thread = std::thread::Builder::new().name("fiord-logs".into());
         let thread = thread.spawn(move || writer.run()).map_err(|error| {
-            let detail = "cannot create the thread that writes logs. To fix: raise the limit (ulimit -u, pids.max)";
+            let detail = "cannot create the thread that writes logs. To fix: raise the limit on threads (ulimit -u, \
+                          pids.max)";
             JobError::new(Stage::Log, Errno::of(&error), detail)
         })?;
         let channels = self.channels.iter().flatten().chain(&self.all);

@@ -259,7 +259,8 @@ impl Journal {
         let (state, start) = (Arc::clone(&shared), header.length());
         let thread = std::thread::Builder::new().name("fiord-journal".into());
         let thread = thread.spawn(move || state.write_groups(&place, start)).map_err(|error| {
-            let detail = format!("could not start the thread of the journal: {error}");
+            let detail = "cannot create the thread of the journal. To fix: raise the limit on threads (ulimit -u, \
+                          pids.max)";
             JobError::new(Stage::Verify, errno_of(&error), detail).at(path)
         })?;
         Ok(Journal { shared, header, thread: Some(thread) })
