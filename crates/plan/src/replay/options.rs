@@ -131,7 +131,7 @@ fn merge(
             return None;
         }
         if scalar <= 0.0 {
-            let what = "a trace that is compressed to 0 % of its duration has no order";
+            let what = "a trace that is scaled to 0 % of its duration has no order";
             let help = "To fix: write a number above 0; 50 halves the duration";
             messages.push(job.error(MERGE_BLKTRACE_SCALARS, what).help(help));
             return None;
