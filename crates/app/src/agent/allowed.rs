@@ -1,7 +1,7 @@
 //! Facts about this machine for jobs of other hosts: planning opens and lists only what the policy allows.
 //!
 //! The finished plan is checked again, with everything that it does (`wishes.rs`). Planning alone can already open devices,
-//! read traces and states, and connect to servers. It may look whether a file exists, and how long it is.
+//! read traces and states, and connect to servers. It may check whether a file exists, and how long it is.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -237,8 +237,8 @@ impl RequestLane {
         Some(PollEntry::new(fd, readiness))
     }
 
-    /// Goes on as far as possible without waiting, or with one wait. Returns how many names a list has when the request
-    /// has succeeded.
+    /// Continues as far as possible without waiting, or with one wait. Returns how many names a list has when the
+    /// request has succeeded.
     pub(super) fn advance(&mut self, context: &LaneContext) -> Result<Option<u64>, RequestFailure> {
         loop {
             let goes_on = match self.stage {
@@ -264,7 +264,7 @@ impl RequestLane {
         }
     }
 
-    /// Goes on with the connection. Returns whether it is ready or another step is possible.
+    /// Continues with the connection. Returns whether it is ready or another step is possible.
     pub(super) fn establish(&mut self, context: &LaneContext) -> Result<bool, RequestFailure> {
         match self.stage {
             LaneStage::Closed => self.connect_to(0, context),
@@ -385,7 +385,7 @@ impl RequestLane {
         Ok(true)
     }
 
-    /// Looks whether the server answers although it does not have the whole request.
+    /// Checks whether the server answers although it does not have the whole request.
     fn listen_early(&mut self, context: &LaneContext) -> Result<bool, RequestFailure> {
         let (_, done) = self.take_answer(false, context)?;
         if done || self.reader.has_begun() {

@@ -213,8 +213,8 @@ impl Http {
         }
     }
 
-    /// The job must stop. Goes on with the request of a slot if it belongs to an upload, which is to be removed. Returns
-    /// whether the op continues.
+    /// The job must stop. Continues with the request of a slot if it belongs to an upload, which is to be removed.
+    /// Returns whether the op continues.
     pub(super) fn end_upload(&mut self, slot: Slot, now: u64) -> bool {
         let gave_up = *self.gave_up.get_or_insert(now);
         let lane = self.lane(slot);

@@ -21,7 +21,7 @@ impl HostsConductor {
         self.hosts[host].passed_at = Some(self.now);
     }
 
-    /// Goes on as long as all hosts have done their part.
+    /// Continues as long as all hosts have done their part.
     pub(super) fn proceed(&mut self) {
         while self.awaited == 0 && !self.over {
             if self.hosts.iter().all(|host| !host.open) {

@@ -225,7 +225,7 @@ impl Hub {
         fds.into_iter().flatten().for_each(|fd| self.inputs.remove(fd));
     }
 
-    /// Goes on with connections that end, and looks whether processes have ended.
+    /// Continues to close connections, and checks whether processes have ended.
     fn look_at_ending(&mut self) {
         let (buffer, now) = (&mut self.buffer, now());
         self.closing.retain_mut(|link: &mut ClosingLink| !link.step(buffer, now));

@@ -17,8 +17,8 @@ use crate::model::{EndpointError, EndpointPlan, EndpointSubject, EnginePlan, Fil
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
-/// The targets of a job. `address`: the value of the option that names the target, `None` if `filename` and its like name
-/// targets. `server`: the server, without secrets, if the addresses do not contain it.
+/// The targets of a job. `address`: the value of the option that names the target, `None` if `filename` and similar
+/// options name targets. `server`: the server, without secrets, if the addresses do not contain it.
 pub(super) fn plan(
     job: Reading,
     address: Option<PathBuf>,

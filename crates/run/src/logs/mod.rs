@@ -1,4 +1,4 @@
-//! Logs of bandwidth, IOPS and latencies (`write_bw_log` and its like), which one thread writes during the run.
+//! Logs of bandwidth, IOPS and latencies (`write_bw_log` and similar options), which one thread writes during the run.
 //!
 //! | question | module |
 //! |---|---|

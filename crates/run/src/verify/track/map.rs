@@ -506,7 +506,7 @@ impl TrackedMaps {
         self.backlog.as_ref().is_none_or(unread)
     }
 
-    /// The file of the next of them.
+    /// Returns the file of the next unread write.
     pub(crate) fn first_unread_file(&self) -> Option<FileIndex> {
         let repeated = self.repeats.front().map(|range| range.file);
         repeated.or_else(|| Some(self.backlog.as_ref()?.ranges.first()?.0))
