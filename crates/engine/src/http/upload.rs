@@ -136,7 +136,8 @@ impl Upload {
 
 /// The answer is not the one that S3 has for a request.
 fn unknown(why: &str) -> RequestFailure {
-    let help = "To fix: remove `http_s3_part_size`, or use a server that accepts uploads in parts";
+    let help =
+        "To fix: leave out `http_s3_part_size`, or use a server that accepts uploads in parts";
     let why = FailureCause::from(format!("the server's answer {why}")).help(help);
     RequestFailure::new(Errno::EPROTO, why)
 }

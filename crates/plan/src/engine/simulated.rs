@@ -27,7 +27,7 @@ pub(super) fn options(job: Reading, messages: &mut Messages) -> SimPlan {
     if damages && job.is_set(SIM_STORE) && !job.get(SIM_STORE) {
         let what = format!("{} changes stored data, but `sim_store=0` stores none", option.name);
         let error = job.error(option, what);
-        messages.push(error.help("To fix: remove `sim_store=0`"));
+        messages.push(error.help("To fix: leave out `sim_store=0`"));
     }
     let size = job.get(SIM_SIZE);
     for fault in &faults {
