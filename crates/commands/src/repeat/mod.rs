@@ -140,9 +140,7 @@ pub fn run(
         progress.end(format_args!("{iops:.0} IOPS ({:.1} s)", took.as_secs_f64()));
     }
     if existing == order.len() {
-        session.print(&format!(
-            "all {existing} runs exist already; --restart measures again\n"
-        ))?;
+        session.print(&format!("all {existing} runs exist already; --restart measures again\n"))?;
     }
     session.print(&last_words(&dir, &sides, args.repeat))?;
     Ok(CommandEnd::Done)

@@ -27,7 +27,11 @@ fn reports_large_writes_in_pieces() {
     assert!(evidence.starts_with("64 of 1024.0 KiB were issued, 1024 of 64.0 KiB"), "{entry}");
     silent(&json(&place, &format!("{job} --bs=64k")), "split-or-merged");
     let normal = place.run(&format!("{job} --bs=1m")).ok();
-    assert!(normal.out.contains("(issued 64 of 1MiB), merged=0, added by splits=960"), "{}", normal.out);
+    assert!(
+        normal.out.contains("(issued 64 of 1MiB), merged=0, added by splits=960"),
+        "{}",
+        normal.out
+    );
 }
 
 /// Two groups, each with a ramp: the device counts the ramps, and so do the issued I/Os.
