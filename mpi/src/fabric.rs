@@ -14,7 +14,7 @@ use fiord_types::{Bytes, HostIndex, Nanos};
 
 use crate::world::{MpiArrival, MpiWorld};
 
-/// What a frame is.
+/// Frame types.
 const MESSAGE: u8 = 1;
 const REFUSAL: u8 = 2;
 const CLOSED: u8 = 3;
@@ -22,7 +22,7 @@ const CLOSED: u8 = 3;
 /// How long rank 0 waits at the end for the other ranks.
 const END_LIMIT: Nanos = Nanos::from_secs(5);
 
-/// Time between two looks at them.
+/// Polling interval while the other ranks end.
 const LOOK: Nanos = Nanos::from_millis(20);
 
 /// The exit status of a run that lost a host.

@@ -33,7 +33,7 @@ same "nothing was overwritten" "$(flash wear overwrites)" 0
 # A job without verification may write twice, as in fio. The report says that the flash contains a mixture.
 mtd twice $GOOD --rw=write --bs=4k --loops=2
 same "overwrites of the second loop" "$(flash twice overwrites)" 20
-has "a warning says so" twice.json "20 writes went over flash that was not erased"
+has "a warning says so" twice.json "20 writes went to flash that was not erased"
 refused "verified writes over old data" "the flash is not erased there: a write would store a mixture" --name=x --ioengine=mtd $GOOD --rw=write --bs=512 --verify=crc32c
 
 # Verification, on NAND with erases, and in memory without.

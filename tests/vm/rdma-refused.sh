@@ -14,7 +14,7 @@ waits_at send-waits 7003 --bs=4k
 waits_at recv-waits 7004 --bs=64k
 # The end that gets data may have larger blocks than the other end.
 waits_at larger-waits 7005 --bs=64k
-# The end that waits has no verb, and a job beside it goes on.
+# The end that waits has no verb, and a job beside it continues.
 waits_at verb-waits 7006 --verb=recv
 waits_at nobody 7007
 until_listens 7

@@ -59,7 +59,7 @@ same "blocks of sg" "$(json sg '.jobs[0].write.total_ios')" 256
 
 R="--name=x --ioengine=libzbc --bs=64k --size=4z"
 refused "a plain write beyond the write pointer" "illegal request" $R --filename=$SG --rw=write --size=64k --offset=$((9 * 1048576 + 524288))
-refused "trims without zones" "is the reset of a zone" $R --filename=$SG --rw=trim --bs=1m --size=4m
+refused "trims without zones" "resets a zone, which needs" $R --filename=$SG --rw=trim --bs=1m --size=4m
 refused "a disk without zones" "it is not a SCSI disk" $R --filename=/dev/fiord/brd --rw=write --zonemode=zbd --size=1m
 head -c 1048576 /dev/zero >plain
 refused "a file" "sends SCSI commands to a disk" $R --filename=plain --rw=read --zonemode=zbd --size=64k

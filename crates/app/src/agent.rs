@@ -56,7 +56,7 @@ pub struct AgentSettings {
     pub listens: bool,
     /// What coordinators may do with this machine.
     pub policy: HostPolicy,
-    /// How it words what the coordinator prints.
+    /// Functions that format what the coordinator prints.
     pub words: AgentWords,
     /// A coordinator that sends nothing for so long is lost. The agent sends a heartbeat four times as often.
     pub patience: Nanos,
@@ -94,17 +94,17 @@ pub struct AgentWords {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AgentNotice {
     /// A coordinator has taken the agent.
-    #[error("{holder} holds this agent")]
+    #[error("{holder} is using this agent")]
     Held {
-        /// Who it is, and where.
+        /// Name and address of the coordinator.
         holder: String,
     },
     /// A peer was refused. Nothing was run for it.
     #[error("refused {peer}: {why}")]
     Refused {
-        /// Where it is.
+        /// Address of the peer.
         peer: String,
-        /// Why it was refused.
+        /// Reason for the refusal.
         why: String,
     },
     /// The only coordinator of this agent has nothing for it.
@@ -118,7 +118,7 @@ pub enum AgentNotice {
     /// The coordinator has sent jobs.
     #[error("{holder} sent jobs: {arguments}")]
     Jobs {
-        /// Who it is, and where.
+        /// Name and address of the coordinator.
         holder: String,
         /// The arguments of the jobs.
         arguments: String,
@@ -126,7 +126,7 @@ pub enum AgentNotice {
     /// The jobs of the coordinator are wrong here, or the policy forbids them. Nothing was run.
     #[error("refused the jobs of {holder}: {why}")]
     JobsRefused {
-        /// Who it is, and where.
+        /// Name and address of the coordinator.
         holder: String,
         /// The reason that the coordinator gets, in one line.
         why: String,
@@ -134,22 +134,22 @@ pub enum AgentNotice {
     /// The coordinator is done.
     #[error("{holder} is done")]
     Released {
-        /// Who it is, and where.
+        /// Name and address of the coordinator.
         holder: String,
     },
-    /// A check of jobs hangs, and its coordinator is gone. The agent serves other coordinators.
+    /// A check of jobs hangs, and its coordinator has disconnected. The agent serves other coordinators.
     #[error(
-        "the check of the jobs of {holder} hangs, and was left behind. To fix: look whether a file that they read is a pipe, \
-         or is on a file system that does not answer"
+        "the check of the jobs of {holder} hangs, and the agent does not wait for it. To fix: check whether a file \
+         that the jobs read is a pipe, or is on a file system that does not respond"
     )]
-    LeftBehind {
-        /// Who it is, and where.
+    Abandoned {
+        /// Name and address of the coordinator.
         holder: String,
     },
     /// The coordinator has disappeared. Its jobs are stopped.
     #[error("lost {holder}: {why}; its jobs end, and the files that they created are removed")]
     Lost {
-        /// Who it is, and where.
+        /// Name and address of the coordinator.
         holder: String,
         /// What happened to the connection.
         why: String,

@@ -229,8 +229,8 @@ pub fn report(outcome: HostsOutcome, general: &GeneralOptions) -> HostsReport {
     report
 }
 
-/// The report of a run that goes on, from the reports of its hosts. It has no totals, because the hosts did not report at
-/// one moment.
+/// The report of a run that continues, from the reports of its hosts. It has no totals, because the hosts did not
+/// report at one moment.
 #[must_use]
 pub fn interim(hosts: Vec<HostReport>) -> HostsReport {
     HostsReport { all: head(), hosts, ..HostsReport::default() }

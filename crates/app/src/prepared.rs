@@ -68,7 +68,7 @@ pub struct RunOutcome {
     pub signal: Option<i32>,
     /// The raw data of the jobs, if [`RunSettings::keep_data`] asks for them.
     pub data: Vec<JobData>,
-    /// When each job that waited at the start gate went on to its first I/O (see [`fiord_run::RunResult::started`]).
+    /// When each job that waited at the start gate proceeded to its first I/O (see [`fiord_run::RunResult::started`]).
     pub started: Vec<Option<Nanos>>,
 }
 

@@ -9,7 +9,7 @@ pub enum AxisError {
     /// There is nothing before the equals sign.
     #[error("--set {text}: no option. To fix: write --set iodepth=1,2,4")]
     NoName { text: String },
-    /// There is nothing behind the equals sign.
+    /// There is nothing after the equals sign.
     #[error("--set {text}: no values. To fix: write --set {name}=V1,V2")]
     NoValues { text: String, name: String },
     /// A value of the list is empty.

@@ -80,7 +80,7 @@ pub fn obtain(yes: bool, ask: &mut dyn Ask) -> Result<(), NoConsent> {
     if yes {
         return Ok(());
     }
-    match ask.ask("Go on?") {
+    match ask.ask("Continue?") {
         Answer::Yes => Ok(()),
         Answer::No => Err(NoConsent::ByUser),
         Answer::NoTerminal => Err(NoConsent::NoTerminal),
@@ -123,8 +123,8 @@ mod tests {
             ("yeah\n", Answer::No),
         ] {
             let mut shown = Vec::new();
-            assert_eq!(ask_on(line.as_bytes(), &mut shown, "Go on?"), answer, "{line:?}");
-            assert_eq!(shown, b"Go on? [y/N] ");
+            assert_eq!(ask_on(line.as_bytes(), &mut shown, "Continue?"), answer, "{line:?}");
+            assert_eq!(shown, b"Continue? [y/N] ");
         }
     }
 

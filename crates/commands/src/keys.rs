@@ -18,7 +18,7 @@ pub struct KeysArgs {
 enum KeysAction {
     /// Make the key of this host, and print its fingerprint.
     Create {
-        /// Trust the key, too: for hosts that share it.
+        /// Also trust the new key, for hosts that share it.
         #[arg(long)]
         shared: bool,
     },
@@ -28,10 +28,10 @@ enum KeysAction {
     Trust {
         /// What `fiord keys show` prints there: SHA256:...
         fingerprint: String,
-        /// What to call the host in messages.
+        /// The name of the host in messages.
         name: String,
     },
-    /// Trust a key no longer.
+    /// Stop trusting a key.
     Forget {
         /// Name or fingerprint of the key.
         name: String,

@@ -29,7 +29,7 @@ pub struct LiveArgs {
     /// Seconds of the run per second at first, 0.125 to 65536. Default: 1; more for a run of over a minute.
     #[arg(long, value_name = "N", value_parser = speed)]
     speed: Option<f64>,
-    /// Which result of a page that contains several, from 1.
+    /// The number of the result, from 1, if the page contains several.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     run: Option<u64>,
 }

@@ -56,11 +56,11 @@ pub fn text_within(comparison: &Comparison, columns: Option<usize>) -> String {
 pub(crate) fn words_of(result: &crate::condition::ConditionResult) -> String {
     let found = &result.found;
     match result.state {
-        crate::condition::ConditionState::Holds => format!("holds: {found}"),
+        crate::condition::ConditionState::Holds => format!("FAILED: {found}"),
         crate::condition::ConditionState::Unproven => {
-            format!("cannot tell: {found}, which can be chance")
+            format!("not certain: {found}, which can be chance")
         }
-        crate::condition::ConditionState::No => format!("does not hold: {found}"),
+        crate::condition::ConditionState::No => format!("passed: {found}"),
     }
 }
 

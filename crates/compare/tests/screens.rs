@@ -69,7 +69,7 @@ fn the_page_looks_right_in_a_browser() {
         pictures.push(picture);
         let spills = browser.evaluate("document.documentElement.scrollWidth - innerWidth");
         assert!(spills.as_i64().is_some_and(|n| n <= 0), "{what}: {spills} too wide");
-        // The verdict and the drawing are behind all numbers, and must be seen without scrolling.
+        // The verdict and the drawing are after all numbers, and must be seen without scrolling.
         let hidden = "(e => e.scrollWidth - e.clientWidth)(document.querySelector('.wide'))";
         let hidden = browser.evaluate(hidden);
         assert!(hidden.as_i64().is_some_and(|n| n <= 0), "{what}: {hidden} of the table hidden");

@@ -1,4 +1,4 @@
-//! Findings: reasons why a result may measure something else than its reader thinks. Each finding has
+//! Findings: reasons why a result may measure something other than its reader thinks. Each finding has
 //! a module in `findings/` named after its id. This crate never changes a result.
 //!
 //! A [`Check`] declares a finding: its id, its texts, and the functions that detect it. `lint` runs

@@ -66,7 +66,7 @@ pub(crate) fn check(target: &Attachment, flags: i32) -> Result<(), EngineError> 
     Err(EngineError {
         what: format!("the kernel or the file system does not support {name} on this file"),
         help: Some(format!(
-            "To fix: drop {option}=1; {name} needs Linux {version} or later and a file system that \
+            "To fix: leave out {option}=1; {name} needs Linux {version} or later and a file system that \
              supports it"
         )),
         errno: Some(Errno::EOPNOTSUPP),
@@ -93,7 +93,7 @@ fn check_atomic(fd: &OwnedFd) -> Result<(), EngineError> {
     Err(EngineError {
         what: "this file does not support atomic writes (RWF_ATOMIC)".into(),
         help: Some(
-            "To fix: drop atomic=1; it needs Linux 6.11 or later, direct=1, and a device (and file \
+            "To fix: leave out atomic=1; it needs Linux 6.11 or later, direct=1, and a device (and file \
              system) that reports a nonzero atomic_write_unit_max_bytes"
                 .into(),
         ),

@@ -413,7 +413,7 @@ pub trait Time: Clone {
 ///   The statistics and the queue depth of a job rely on it. An op that cannot be submitted completes
 ///   with an errno; it must not disappear.
 /// - An I/O that fails is an [`Outcome`], never an [`EngineError`]. The worker decides whether the job
-///   goes on (`continue_on_error`). An `EngineError` ends the job.
+///   continues (`continue_on_error`). An `EngineError` ends the job.
 /// - It does not retry, split, merge, reorder or skip an I/O, unless an option asks for it or the
 ///   documentation of the engine says so: the user measures the I/Os that the job describes.
 /// - It does not touch the buffer of a slot without an op in flight. The worker fills the buffer of a
@@ -555,7 +555,7 @@ pub trait Engine {
     ///
     /// # Errors
     ///
-    /// The job cannot go on. If the kernel refuses a single op, the call succeeds, and the op completes with an
+    /// The job cannot continue. If the kernel refuses a single op, the call succeeds, and the op completes with an
     /// errno.
     fn flush(&mut self) -> Result<u32, EngineError>;
     /// Appends completions to `done`, which has room for all slots.
@@ -568,7 +568,7 @@ pub trait Engine {
     ///
     /// # Errors
     ///
-    /// The job cannot go on. If a single I/O fails, the call succeeds.
+    /// The job cannot continue. If a single I/O fails, the call succeeds.
     fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError>;
     /// Ends the use of the engine: waits until the kernel and the device are done with all buffers.
     /// The slots of ops in flight are lost. An engine that is dropped does the same.

@@ -144,7 +144,7 @@ impl Libaio {
         if userspace_reap && !ring_known {
             let _ = destroy(context);
             return Err(EngineError::plain("this kernel's AIO ring has an unknown layout")
-                .help("To fix: drop userspace_reap=1"));
+                .help("To fix: leave out userspace_reap=1"));
         }
         let (read_flags, write_flags) = flags::of(false, nowait, config.atomic);
         let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };

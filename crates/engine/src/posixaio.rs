@@ -242,7 +242,7 @@ impl Engine for PosixAio {
         self.sent = 0;
         for slot in &self.in_flight {
             let block = &raw mut self.control[*slot as usize];
-            // SAFETY: the block is that of a request in flight. A request that cannot be cancelled goes on.
+            // SAFETY: the block is that of a request in flight. A request that cannot be cancelled continues.
             unsafe { libc::aio_cancel((*block).aio_fildes, block) };
         }
         while !self.in_flight.is_empty() {

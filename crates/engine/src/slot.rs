@@ -167,7 +167,7 @@ impl SlotPool {
 
 /// A free slot whose buffer is being read, usually by another thread.
 ///
-/// The engine goes on with its other slots. This slot is used again after it was released and given
+/// The engine continues with its other slots. This slot is used again after it was released and given
 /// back to the thread that drives the engine. The memory of the buffer lives at least as long as this
 /// value, even if the engine is dropped.
 #[derive(Debug)]

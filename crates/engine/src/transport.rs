@@ -28,7 +28,7 @@ impl Transport {
         }
     }
 
-    /// Goes on with the handshake. `Bytes` means that it is complete.
+    /// Continues the handshake. `Bytes` means that it is complete.
     pub(crate) fn shake_hands(&mut self, wait: bool) -> Moved {
         match self {
             Transport::Plain(_) => Moved::Bytes(1),

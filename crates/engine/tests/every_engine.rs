@@ -286,7 +286,7 @@ fn plans_of(access: fn(EngineAccess) -> bool) -> Vec<EnginePlan> {
         engine.support == Support::Built
             && engine.runs_as.is_empty()
             && access(engine.access)
-            // Reads behind the end of the file return zeroes, and trims of files are refused.
+            // Reads beyond the end of the file return zeroes, and trims of files are refused.
             && !engine.names_target()
             && engine.moves_data
     };

@@ -38,7 +38,7 @@ use host::HostState;
 pub use order::{HostOrder, HostsAction, HostsEvent, HostsRequest, KeptPart, OnLost, RunOrder};
 use probing::Probing;
 
-/// Time between two looks at all hosts.
+/// Polling interval for the state of all hosts.
 pub const TICK: Nanos = Nanos::from_millis(250);
 
 /// See the [module](self).
@@ -135,7 +135,7 @@ impl HostsConductor {
         self.over
     }
 
-    /// Lets time pass and goes on to the next stage if possible. Call it after each arrival.
+    /// Lets time pass and continues with the next stage if possible. Call it after each arrival.
     pub fn advance(&mut self, now: Nanos) {
         let waited = now.saturating_sub(self.advanced);
         (self.now, self.advanced) = (now.max(self.now), now);

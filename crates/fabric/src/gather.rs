@@ -40,7 +40,7 @@ pub enum JoinError {
     #[error("rank 0: {0}")]
     Lost(#[from] Loss),
     /// Rank 0 is another program.
-    #[error("rank 0 answered something else. To fix: run one version of fiord on all ranks")]
+    #[error("rank 0 sent an unexpected answer. To fix: run one version of fiord on all ranks")]
     OtherAnswer,
     /// Rank 0 did not answer.
     #[error("rank 0 did not begin the run. To fix: check that its process runs")]

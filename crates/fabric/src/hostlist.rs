@@ -130,7 +130,7 @@ impl<'a> Reader<'a> {
                 Some(',') => self.at += 1,
                 None | Some(']') => return Ok(hosts),
                 Some(_) => {
-                    let why = "a blank within a name. To fix: separate hosts by commas";
+                    let why = "a space inside a name. To fix: separate hosts with commas";
                     return Err(self.error(why));
                 }
             }
@@ -163,7 +163,8 @@ impl<'a> Reader<'a> {
             None => Ok(hosts),
             Some(empty) if empty.is_empty() => Err(self.error_at(begin, "a name is missing")),
             Some(option) => {
-                let why = format!("`{option}` begins like an option, which no name of a host does");
+                let why =
+                    format!("`{option}` looks like an option: a host name does not begin with `-`");
                 Err(self.error_at(begin, why))
             }
         }
@@ -176,7 +177,7 @@ impl<'a> Reader<'a> {
         let letters = &rest[..rest.find(ends).unwrap_or(rest.len())];
         let wrong = |c: char| c.is_control() || matches!(c, '"' | '\'' | '\\' | '`' | '$' | ';');
         if let Some(offset) = letters.find(wrong) {
-            let why = "this character cannot be in the name of a host";
+            let why = "a host name cannot contain this character";
             return Err(self.error_at(self.at + offset, why));
         }
         self.at += letters.len();
@@ -187,7 +188,7 @@ impl<'a> Reader<'a> {
     fn bracket(&mut self, depth: usize) -> Result<Vec<String>, HostListError> {
         let open = self.at;
         if depth == MAX_DEPTH {
-            return Err(self.error(format!("more than {MAX_DEPTH} brackets within each other")));
+            return Err(self.error(format!("more than {MAX_DEPTH} nested brackets")));
         }
         let inside = self.text[open + 1..].split(']').next().unwrap_or_default();
         let address = inside.split('%').next().unwrap_or_default();
@@ -198,16 +199,16 @@ impl<'a> Reader<'a> {
         self.at += 1;
         let choices = self.list(depth + 1)?;
         if choices.iter().all(String::is_empty) {
-            return Err(self.error_at(open, "the bracket has no choice"));
+            return Err(self.error_at(open, "the brackets are empty"));
         }
         if self.next() != Some(']') {
-            return Err(self.error_at(open, "`[` without `]` behind it"));
+            return Err(self.error_at(open, "`[` without `]` after it"));
         }
         self.at += 1;
         Ok(choices)
     }
 
-    /// Reads `01-12` within brackets. `None` if the text goes on with something else.
+    /// Reads `01-12` within brackets. `None` if the text continues with something else.
     fn range(&mut self, depth: usize) -> Result<Option<Vec<String>>, HostListError> {
         let rest = &self.text[self.at..];
         let choice = rest[..rest.find([',', ']', '[']).unwrap_or(rest.len())].trim_end();
@@ -289,9 +290,9 @@ mod tests {
         assert_eq!(error(""), "character 1: the list names no host");
         assert_eq!(error("a,,b"), "character 3: a name is missing");
         assert_eq!(error("a,"), "character 3: a name is missing");
-        assert_eq!(error("n[1-2"), "character 2: `[` without `]` behind it");
+        assert_eq!(error("n[1-2"), "character 2: `[` without `]` after it");
         assert_eq!(error("ä,n1-2]"), "character 7: `]` without `[` before it");
-        assert_eq!(error("n[]"), "character 2: the bracket has no choice");
+        assert_eq!(error("n[]"), "character 2: the brackets are empty");
         assert_eq!(error("n[5-3]"), "character 3: `5-3` ends before it begins");
         assert!(error("n[1-010]").starts_with("character 3: `1-010`: write both numbers"));
         assert!(error("a b").starts_with("character 3: a blank within a name"));

@@ -119,7 +119,7 @@ pub enum KeysError {
         why: NoFingerprint,
     },
     /// The name of a key has a line break, or is empty.
-    #[error("the name of a key is one line of text")]
+    #[error("the name of a key must be one line of text")]
     Name,
     /// No trusted key has this name or fingerprint.
     #[error("no trusted key is called `{0}`. To fix: `fiord keys show` lists them")]

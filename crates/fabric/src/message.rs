@@ -1,25 +1,25 @@
 //! What the coordinator and the agents say to each other.
 //!
-//! A message is a JSON value, and bytes behind it that JSON would make longer: the contents of a log. The first four bytes
-//! are the length of the JSON (little-endian).
+//! A message is a JSON value, and bytes after it that JSON would make longer: the contents of a log. The first four
+//! bytes are the length of the JSON (little-endian).
 //!
 //! | stage | the coordinator sends | the agent answers |
 //! |---|---|---|
 //! | greet | [`ToHost::Hello`] | [`FromHost::Welcome`], or [`FromHost::Busy`] |
 //! | check | [`ToHost::Job`] | [`FromHost::Checked`], or [`FromHost::Refused`] |
-//! | | [`ToHost::State`] for each verify state that jobs load, in front of [`ToHost::Job`] | |
+//! | | [`ToHost::State`] for each verify state that jobs load, before [`ToHost::Job`] | |
 //! | lay out | [`ToHost::LayOut`] | [`FromHost::Ready`], or [`FromHost::Ended`] if a job failed |
 //! | compare clocks, before and after the run | [`ToHost::Probe`] | [`FromHost::Answer`], at once |
 //! | run | [`ToHost::Start`] | [`FromHost::Event`] |
 //! | collect | | [`FromHost::Result`] for each job, [`FromHost::Report`], [`FromHost::Log`], then [`FromHost::Ended`] |
 //! | end | [`ToHost::Bye`] | closes the connection |
 //!
-//! The coordinator goes on to the next stage when all hosts have answered. Both send heartbeats every second
+//! The coordinator continues with the next stage when all hosts have answered. Both send heartbeats every second
 //! ([`limits`](crate::limits)). Probes can arrive at any time. The coordinator can send [`ToHost::Stop`] at any time.
 //!
-//! From the layout on, a host sends parts of the files that must survive its crash ([`FromHost::Keep`]). The coordinator
-//! answers with [`ToHost::Kept`] when a part is on its disk; a host waits for the answer before it goes on. It answers in the
-//! same way to the last part of a log, and the host removes its own copy then.
+//! From the layout on, a host sends parts of the files that must survive its crash ([`FromHost::Keep`]). The
+//! coordinator answers with [`ToHost::Kept`] when a part is on its disk; a host waits for the answer before it
+//! continues. It answers in the same way to the last part of a log, and the host removes its own copy then.
 
 use std::num::{NonZeroU16, NonZeroU32};
 
@@ -282,8 +282,8 @@ pub struct Ended {
     /// The number of the signal that ended the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// When each job that waited for [`ToHost::Start`] went on to its first I/O, by the agent's monotonic clock, in the
-    /// order of the plan. `None` for jobs that did not wait.
+    /// When each job that waited for [`ToHost::Start`] proceeded to its first I/O, by the agent's monotonic clock, in
+    /// the order of the plan. `None` for jobs that did not wait.
     #[serde(rename = "started_ns")]
     pub started: Vec<Option<Nanos>>,
     /// When the last job ended, by that clock. `None` if no job has started.
@@ -301,7 +301,7 @@ pub enum MessageError {
         length: Bytes,
     },
     /// The JSON is not one of the messages.
-    #[error("the message is not understood ({0}); run one version of fiord on all hosts")]
+    #[error("cannot decode the message ({0}). To fix: run one version of fiord on all hosts")]
     Content(#[from] serde_json::Error),
 }
 

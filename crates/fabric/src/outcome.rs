@@ -40,7 +40,7 @@ pub struct HostOutcome {
     pub report: Option<Report>,
     /// How its run ended. `None` if it was lost before.
     pub ended: Option<Ended>,
-    /// When its jobs went on to their first I/O, by the monotonic clock of the coordinator.
+    /// When its jobs proceeded to their first I/O, by the monotonic clock of the coordinator.
     pub started: Vec<Nanos>,
     /// When its last job ended, by that clock.
     pub finished: Option<Nanos>,

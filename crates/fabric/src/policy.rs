@@ -262,7 +262,7 @@ impl HostPolicy {
         if resolved.device.is_none() && (may_write || is_log) {
             return None;
         }
-        let why = format!("{OWNER} does not allow to write the log {}", shown(path, &resolved));
+        let why = format!("{OWNER} does not allow the log {}", shown(path, &resolved));
         let line = format!("log-directory = {}", parent(&resolved.path).display());
         Some(Refusal { why, line: resolved.device.is_none().then_some(line) })
     }
@@ -283,7 +283,7 @@ enum Access {
     Writes,
 }
 
-/// The most that one of the rules allows.
+/// Returns the highest access that one of the rules allows.
 fn access(rules: &[PathRule], applies: impl Fn(&Path) -> bool) -> Access {
     let granted = |rule: &PathRule| if rule.writes { Access::Writes } else { Access::Reads };
     let applying = rules.iter().filter(|rule| applies(&rule.path));

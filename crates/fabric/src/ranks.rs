@@ -267,6 +267,6 @@ mod tests {
         assert!(error("PMI_RANK=-1 PMI_SIZE=2").starts_with("PMI_RANK=-1: this is not"));
         assert!(error("PMI_RANK=0 PMI_SIZE=0").starts_with("PMI_SIZE=0: this is not"));
         let list = "SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2 SLURM_STEP_NODELIST=n[1";
-        assert_eq!(error(list), "SLURM_STEP_NODELIST: character 2: `[` without `]` behind it");
+        assert_eq!(error(list), "SLURM_STEP_NODELIST: character 2: `[` without `]` after it");
     }
 }

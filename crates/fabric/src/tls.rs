@@ -73,8 +73,8 @@ pub enum TlsError {
     NotTls,
     /// The peer begins TLS, but not in a way that can be understood.
     #[error(
-        "the peer's first TLS message is malformed ({0}); it is not fiord, or the network changed it. Only TLS 1.3 with keys \
-         on both sides is understood"
+        "the peer's first TLS message is malformed ({0}); it is not fiord, or the network changed it. fiord accepts \
+         only TLS 1.3 with keys on both sides"
     )]
     Malformed(Error),
     /// The peer violates the protocol, or a key is wrong.
@@ -240,7 +240,9 @@ impl TlsChannel {
         while !bytes.is_empty() && !self.ended {
             // Reading from memory fails only if decrypted bytes were not taken, which `drain` does each time.
             if self.connection.read_tls(&mut bytes).is_err() {
-                let error = Error::General("the peer sends too much before it is known".into());
+                let error = Error::General(
+                    "the peer sent too much data before it proved its identity".into(),
+                );
                 return Err(TlsError::Other(error));
             }
             let state =

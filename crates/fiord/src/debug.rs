@@ -74,7 +74,7 @@ impl Debug {
             }
             if !all && WITHOUT_LINES.contains(&category.as_str()) {
                 output.raw(&message(format_args!(
-                    "{category} is about a part that fiord does not have: it has no lines\n"
+                    "{category} is about a part that fiord does not have: it prints nothing\n"
                 )));
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | how does a server go on in the background (`--daemonize`) | [`daemon`] |
+//! | how does a server continue in the background (`--daemonize`) | [`daemon`] |
 
 mod daemon;
 

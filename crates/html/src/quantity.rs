@@ -52,7 +52,7 @@ impl Quantity {
         }
     }
 
-    /// Formats a value for an axis: without zeros behind the point.
+    /// Formats a value for an axis: without trailing zeros.
     #[must_use]
     pub fn tick(self, value: f64) -> String {
         let text = self.text(value);

@@ -191,7 +191,7 @@ fn charts_are_read_and_zoomed_with_keys_and_with_the_pointer() {
     browser.wait(&format!("{READING} !== {first}"));
     browser.key("+");
     browser.wait(&format!("{DRAWING} !== {whole}"));
-    // Zooming out ends with the whole chart, and does not go on into nothing.
+    // Zooming out ends with the whole chart, and does not continue beyond it.
     (0..4).for_each(|_| browser.key("-"));
     browser.wait(&format!("{DRAWING} === {whole}"));
     browser.key("+");

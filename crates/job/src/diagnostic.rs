@@ -25,7 +25,7 @@ pub enum Level {
 pub enum Note {
     /// An option has no effect.
     NoEffect,
-    /// fiord uses another value than the one in the job.
+    /// fiord replaces the value in the job.
     ValueAdjusted,
     /// The job contains something that is probably a mistake.
     DoubtfulJob,

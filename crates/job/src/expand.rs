@@ -26,7 +26,7 @@ pub const HOST_WORDS: [&str; 3] = ["host", "rank", "ranks"];
 
 /// Expands `${VAR}` (to nothing if it is unset), then `$pagesize`, `$mb_memory` and `$ncpus`, then `$host`, `$rank` and
 /// `$ranks`, which fio does not have. These three end where a letter or digit would follow: `$hostname` stays unchanged.
-/// In braces (`${ranks}m`) they can be in front of letters. A variable of the environment with such a name comes first.
+/// In braces (`${ranks}m`) they can be before letters. A variable of the environment with such a name comes first.
 ///
 /// As fio documents, arithmetic with these words needs no parentheses: if the text contains one of
 /// them and the result consists only of numbers and operators, it is evaluated (`8*$mb_memory`).

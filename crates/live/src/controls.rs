@@ -12,7 +12,7 @@ pub enum LiveWish {
     End,
     /// Draw everything again.
     Redraw,
-    /// Stop showing what is new, or go on. A replay pauses or goes on; at its end, it begins again.
+    /// Stop showing what is new, or continue. A replay pauses or continues; at its end, it begins again.
     Pause,
     /// Replay faster.
     Faster,

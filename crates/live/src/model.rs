@@ -14,9 +14,9 @@ use crate::history::{IntervalSample, LiveHistory, SampleSum};
 pub enum LiveSeverity {
     /// Useful to know.
     Note,
-    /// The result may measure something else than intended.
+    /// The result may measure something other than intended.
     Suspect,
-    /// The result measures something else than intended.
+    /// The result measures something other than intended.
     Invalid,
     /// A job or a host failed.
     Error,

@@ -55,7 +55,7 @@ pub struct PlanOptions<'a> {
     pub parse_only: bool,
     /// `--aux-path`: the directory of files about the state of runs. `None`: the current directory.
     pub aux_path: Option<&'a Path>,
-    /// `--trigger-file` and its like. `None`: no trigger.
+    /// `--trigger-file` and similar options. `None`: no trigger.
     pub trigger: Option<&'a TriggerOptions>,
     /// Connects to targets that no file on this machine stands for. `None`: their sizes are unknown.
     pub endpoints: Option<&'a dyn Endpoints>,
@@ -240,7 +240,7 @@ fn instances(jobs: &[Reading], options: PlanOptions, messages: &mut Messages) ->
             let count = job.get(NUMJOBS);
             if count == 0 {
                 messages.push(
-                    job.error(NUMJOBS, "`numjobs=0` makes no job")
+                    job.error(NUMJOBS, "`numjobs=0` starts no job")
                         .help("To fix: write 1 or more, or leave the job out"),
                 );
             }

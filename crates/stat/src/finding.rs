@@ -16,9 +16,9 @@ pub enum Severity {
     /// Useful to know; the result is valid.
     #[default]
     Note,
-    /// The result may measure something else than intended.
+    /// The result may measure something other than intended.
     Suspect,
-    /// The result measures something else than intended.
+    /// The result measures something other than intended.
     Invalid,
 }
 

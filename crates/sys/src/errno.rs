@@ -34,7 +34,8 @@ pub fn advice(op: &str, errno: Errno) -> Option<&'static str> {
             "the file system is mounted read-only. To fix: mount it with `-o remount,rw`"
         }
         Errno::ENOSPC if says("cgroup") => {
-            "the cgroup has no CPUs or memory nodes, or there are too many cgroups"
+            "the cgroup has no CPUs or memory nodes, or there are too many cgroups. To fix: set its cpuset, or \
+             remove unused cgroups"
         }
         Errno::ENOSPC => {
             "the file system has no space or no inodes left (`df -i`). To fix: remove files from it, or make \
@@ -51,13 +52,20 @@ pub fn advice(op: &str, errno: Errno) -> Option<&'static str> {
         Errno::ENOTDIR => {
             "a component of the path is a file, not a directory. To fix: check the path"
         }
-        Errno::ENXIO | Errno::ENODEV if says("open") => "there is no device behind this node",
+        Errno::ENXIO | Errno::ENODEV if says("open") => {
+            "no driver serves this device node. To fix: connect the device, or load its driver"
+        }
         Errno::ENOMEDIUM => "the drive has no medium. To fix: insert one",
         Errno::EBUSY if says("open") => {
-            "the device is in use (mounted, or held by another device or program)"
+            "the device is in use (mounted, or held by another device or program). To fix: unmount it, or end the \
+             program that holds it"
         }
-        Errno::ETXTBSY => "the file is a program that is running, or a swap file",
-        Errno::ENOSYS => "this kernel does not have the call, or a sandbox forbids it",
+        Errno::ETXTBSY => {
+            "the file is a running program or a swap file. To fix: end it, or `swapoff` it"
+        }
+        Errno::ENOSYS => {
+            "this kernel lacks the call, or a sandbox forbids it. To fix: use a newer kernel, or allow it"
+        }
         Errno::EIO => {
             "the device reported an error. To fix: find the cause in the kernel log (dmesg)"
         }

@@ -26,7 +26,7 @@ const FIORD_TEXT: &str = "\
 fiord runs the job files and command lines of fio, the flexible I/O tester,
 and prints its reports. It takes little CPU time for an I/O, so that it
 measures the device and not itself, and it reports findings: reasons why a
-result may mean something else than it seems, with the remedy.";
+result may mean something other than it seems, with the remedy.";
 
 const COMPAT_TEXT: &str = "\
 This package provides the command fio, as an alternative that runs fiord, for

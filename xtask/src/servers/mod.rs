@@ -133,7 +133,7 @@ fn call(program: &str, args: &[&str]) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Starts a program that goes on, with its output in a file. Returns its process.
+/// Starts a program that continues, with its output in a file. Returns its process.
 fn serve(program: &str, args: &[&str], output: &PathBuf) -> Result<u32> {
     let log = std::fs::File::create(output)?;
     let child = Command::new(program)

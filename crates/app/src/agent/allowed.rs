@@ -1,7 +1,7 @@
 //! Facts about this machine for jobs of other hosts: planning opens and lists only what the policy allows.
 //!
 //! The finished plan is checked again, with everything that it does (`wishes.rs`). Planning alone can already open devices,
-//! read traces and states, and connect to servers. It may look whether a file exists, and how long it is.
+//! read traces and states, and connect to servers. It may check whether a file exists, and how long it is.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -55,7 +55,8 @@ impl<'a> AllowedFacts<'a> {
         let rest = name.strip_prefix("local")?;
         rest.ends_with("-verify.state").then(|| {
             let missing = format!(
-                "the coordinator has no file with the name of this host in front of `{rest}` in its --aux-path"
+                "the --aux-path of the coordinator contains no file whose name is that of this host followed by \
+                 `{rest}`"
             );
             self.states.get(name).cloned().ok_or_else(|| io::Error::other(missing))
         })

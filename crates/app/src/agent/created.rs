@@ -49,7 +49,7 @@ impl CreatedFiles {
         self.files.push((path.to_path_buf(), guard));
     }
 
-    /// Removes them. A file that cannot be removed stays without a message, because the coordinator is gone.
+    /// Removes them. A file that cannot be removed stays without a message, because the coordinator has disconnected.
     pub(super) fn remove(&self) {
         for path in &self.trees {
             let _ = FileGuard::target().remove_tree(path);

@@ -19,14 +19,14 @@ use super::{AgentEnd, AgentNotice, AgentSettings};
 
 /// How long a new peer may take to say who it is.
 const GREETING: Nanos = Nanos::from_secs(10);
-/// How long jobs without a coordinator may take to end before they are left behind.
+/// How long jobs without a coordinator may take to end before the agent abandons them.
 const GRACE: Nanos = Nanos::from_millis(800);
-/// How long an agent waits for an order that does not end after its coordinator is gone. An agent with one coordinator ends
-/// then, and one that listens leaves checks behind.
-const HOPELESS: Nanos = Nanos::from_secs(5);
-/// Maximum number of checks that hang and that an agent leaves behind: each keeps a thread.
-const MAX_LEFT_BEHIND: usize = 16;
-/// Time between two looks at a signal of the process, or at a peer that takes messages slowly.
+/// How long an agent waits for an order that does not end after its coordinator has disconnected. Then an agent with
+/// one coordinator ends, and an agent that listens abandons the check.
+const ORPHAN_TIMEOUT: Nanos = Nanos::from_secs(5);
+/// Maximum number of abandoned checks: each keeps a thread.
+const MAX_ABANDONED: usize = 16;
+/// Polling interval for signals of the process, and for peers that take messages slowly.
 const LOOK: Nanos = Nanos::from_millis(50);
 /// Backpressure: above this many queued bytes the agent holds run messages back, so that heartbeats pass.
 const MAX_QUEUED: Bytes = Bytes::from_mib(4);
@@ -46,8 +46,9 @@ pub(super) struct AgentLink<'a> {
     notify: &'a mut dyn FnMut(AgentNotice),
     /// The coordinator, if there is one.
     session: Option<Session>,
-    /// Checks of jobs that hang, whose coordinators are gone. They only read, and do nothing more when they go on.
-    left_behind: Vec<JoinHandle<FromHost>>,
+    /// Abandoned checks of jobs: they hang, and their coordinators have disconnected. A check only reads, and does
+    /// nothing more if it continues.
+    abandoned: Vec<JoinHandle<FromHost>>,
     /// Peers that have not said who they are.
     strangers: HashMap<HostIndex, Stranger>,
     next_heartbeat: Nanos,
@@ -59,16 +60,16 @@ pub(super) struct AgentLink<'a> {
 
 struct Stranger {
     since: Nanos,
-    /// Where it is, for messages.
+    /// Address of the peer, for messages.
     place: String,
-    /// The stranger wants this agent, whose last coordinator is gone but whose jobs have not all ended.
+    /// The stranger wants this agent, whose last coordinator has disconnected but whose jobs have not all ended.
     hello: Option<Hello>,
 }
 
 /// The time with one coordinator.
 struct Session {
     peer: HostIndex,
-    /// Who it is, and where, for messages.
+    /// Name and address of the coordinator, for messages.
     holder: String,
     /// Address of the coordinator, for the names of files (`unique_filename`). `None` if it has none.
     address: Option<IpAddr>,
@@ -97,7 +98,10 @@ impl Session {
         match (&self.run, self.gone_since()) {
             (Some(run), Some(_)) => {
                 let hangs_in = run.orders.stage().words();
-                format!("{} (it is gone, but its jobs have not ended: {hangs_in})", self.holder)
+                format!(
+                    "{} (it has disconnected, but its jobs have not ended: {hangs_in})",
+                    self.holder
+                )
             }
             _ => self.holder.clone(),
         }
@@ -136,7 +140,7 @@ impl<'a> AgentLink<'a> {
             settings,
             notify,
             session: None,
-            left_behind: Vec::new(),
+            abandoned: Vec::new(),
             strangers,
             next_heartbeat: now(),
             ending: None,
@@ -171,8 +175,8 @@ impl<'a> AgentLink<'a> {
     /// How the agent ends, if it does now.
     fn over(&self) -> Option<AgentEnd> {
         if let Some((signal, since)) = self.ending {
-            let hopeless = now().saturating_sub(since) > HOPELESS;
-            return (self.session.is_none() || hopeless).then_some(AgentEnd::Signalled(signal));
+            let is_late = now().saturating_sub(since) > ORPHAN_TIMEOUT;
+            return (self.session.is_none() || is_late).then_some(AgentEnd::Signalled(signal));
         }
         self.end.clone()
     }
@@ -219,24 +223,24 @@ impl<'a> AgentLink<'a> {
             }
         }
         let Some(gone) = session.gone_since() else { return };
-        if session.run.as_ref().is_none_or(Running::is_over) || self.leave_check_behind(gone) {
+        if session.run.as_ref().is_none_or(Running::is_over) || self.abandon_check(gone) {
             self.release();
         }
     }
 
-    /// Leaves a check behind that does not end although its coordinator is gone since some time. Returns whether it did.
-    fn leave_check_behind(&mut self, gone: Nanos) -> bool {
-        self.left_behind.retain(|thread| !thread.is_finished());
-        let has_room = self.left_behind.len() < MAX_LEFT_BEHIND;
+    /// Abandons a check that has not ended some time after its coordinator disconnected. Returns whether it did.
+    fn abandon_check(&mut self, gone: Nanos) -> bool {
+        self.abandoned.retain(|thread| !thread.is_finished());
+        let has_room = self.abandoned.len() < MAX_ABANDONED;
         let Some(Session { holder, run: Some(run), .. }) = &mut self.session else { return false };
         let hangs =
-            now().saturating_sub(gone) > HOPELESS && run.orders.stage() == OrderStage::Check;
+            now().saturating_sub(gone) > ORPHAN_TIMEOUT && run.orders.stage() == OrderStage::Check;
         if !hangs || !has_room || !self.settings.listens {
             return false;
         }
         let Some(thread) = run.thread.take() else { return false };
-        self.left_behind.push(thread);
-        (self.notify)(AgentNotice::LeftBehind { holder: holder.clone() });
+        self.abandoned.push(thread);
+        (self.notify)(AgentNotice::Abandoned { holder: holder.clone() });
         true
     }
 
@@ -274,7 +278,7 @@ impl<'a> AgentLink<'a> {
         };
         let silent: Vec<HostIndex> = self.strangers.iter().filter_map(silent).collect();
         for peer in silent {
-            self.refuse(peer, "no hello arrived for 10 s");
+            self.refuse(peer, "the coordinator did not say hello within 10 s");
         }
     }
 
@@ -294,7 +298,7 @@ impl<'a> AgentLink<'a> {
                 if let (Some(run), true) = (&session.run, waited > GRACE) {
                     run.orders.stop(2, None);
                 }
-                if waited > HOPELESS && !self.settings.listens {
+                if waited > ORPHAN_TIMEOUT && !self.settings.listens {
                     self.end = Some(match lost {
                         Some((_, why)) => AgentEnd::Lost { why: why.clone() },
                         None => AgentEnd::Released,
@@ -372,7 +376,7 @@ impl<'a> AgentLink<'a> {
         self.strangers.get(&peer).is_some_and(|stranger| stranger.hello.is_some())
     }
 
-    /// Refuses a peer that does not hold this agent.
+    /// Refuses a peer that is not using this agent.
     fn refuse(&mut self, peer: HostIndex, why: &str) {
         let Some(stranger) = self.strangers.remove(&peer) else { return };
         self.fabric.refuse(peer, why);
@@ -382,7 +386,7 @@ impl<'a> AgentLink<'a> {
     /// Greets the peers that wait for the end of another coordinator's jobs.
     fn greet_waiting(&mut self) {
         let waits = |session: &Session| {
-            session.gone_since().is_some_and(|since| now().saturating_sub(since) < HOPELESS)
+            session.gone_since().is_some_and(|since| now().saturating_sub(since) < ORPHAN_TIMEOUT)
         };
         if self.session.as_ref().is_some_and(waits) {
             return;
@@ -399,7 +403,7 @@ impl<'a> AgentLink<'a> {
         let holder = format!("{} ({})", hello.holder, stranger.place);
         if let Some(session) = &self.session {
             let holder_now = session.described();
-            let why = format!("{holder_now} holds this agent");
+            let why = format!("{holder_now} is using this agent");
             let busy = FromHost::Busy { holder: holder_now };
             self.say(from, &busy);
             self.fabric.close(from);
@@ -465,7 +469,7 @@ impl<'a> AgentLink<'a> {
         session.states.insert(name, state.to_vec());
     }
 
-    /// The coordinator is done with this agent. A run that goes on has no use any more.
+    /// The coordinator is done with this agent. A run that continues is useless.
     fn goodbye(&mut self) {
         self.forward();
         let Some(session) = &mut self.session else { return };

@@ -48,7 +48,7 @@ fn no_peer(job: &JobSpec) -> Diagnostic {
         .help("To fix: give the job file to the coordinator instead of --remote-config")
 }
 
-/// One end of a connection. `leads`: it is the first one of its job, and waits for the jobs in front of it.
+/// One end of a connection. `leads`: it is the first one of its job, and waits for the jobs before it.
 fn end(job: &JobSpec, link: &NetLink, leads: bool) -> Result<JobSpec, ValueError> {
     let mut end = job.clone();
     if !leads {

@@ -18,7 +18,7 @@ use super::outbox::Outbox;
 /// The size of a part of a log, bytes.
 const PART: usize = 1 << 20;
 
-/// What is behind the names of logs until they are sent.
+/// What follows the names of logs until they are sent.
 #[derive(Debug)]
 pub(super) struct LogSuffix(String);
 

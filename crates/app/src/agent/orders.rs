@@ -17,14 +17,14 @@ const TERMINATE: i32 = 15;
 pub(super) enum NotKept {
     #[error("{0}")]
     Failed(String),
-    #[error("the coordinator is gone")]
+    #[error("the coordinator has disconnected")]
     Gone,
 }
 
 /// What the thread of an order does.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum OrderStage {
-    /// The thread checks and plans the jobs. It only reads, so it can be left behind if it hangs.
+    /// The thread checks and plans the jobs. It only reads, so the agent can abandon it if it hangs.
     #[default]
     Check,
     /// The thread lays out files, runs the jobs, and sends the results.
@@ -37,8 +37,8 @@ impl OrderStage {
     /// What an order that does not end hangs in.
     pub(super) fn words(self) -> &'static str {
         match self {
-            OrderStage::Check => "a file that they read does not answer",
-            OrderStage::Run => "a file or device does not answer",
+            OrderStage::Check => "a file that they read does not respond",
+            OrderStage::Run => "a file or device does not respond",
             OrderStage::Cleanup => "a file that they created cannot be removed yet",
         }
     }
@@ -56,7 +56,7 @@ struct Wanted {
     stage: OrderStage,
     lay_out: bool,
     start: Option<Nanos>,
-    /// 1: the jobs end in an orderly way. 2: jobs that hang are left behind.
+    /// 1: the jobs end in an orderly way. 2: jobs that hang are abandoned.
     stops: u32,
     signal: Option<i32>,
     statuses: u32,
@@ -84,7 +84,7 @@ impl Orders {
         self.changed.notify_all();
     }
 
-    /// The thread of the order goes on to this stage.
+    /// The thread of the order continues to this stage.
     pub(super) fn enter(&self, stage: OrderStage) {
         self.lock().stage = stage;
     }
@@ -109,7 +109,7 @@ impl Orders {
         self.change(|wanted| wanted.statuses += 1);
     }
 
-    /// Stops the run. `times`: 1 ends the jobs in an orderly way, 2 leaves jobs behind that hang.
+    /// Stops the run. `times`: 1 ends the jobs in an orderly way, 2 abandons jobs that hang.
     pub(super) fn stop(&self, times: u32, signal: Option<i32>) {
         self.change(|wanted| {
             wanted.stops = wanted.stops.max(times);
@@ -164,7 +164,7 @@ impl Orders {
         self.stop(1, None);
     }
 
-    /// Whether the coordinator is gone.
+    /// Whether the coordinator has disconnected.
     pub(super) fn is_lost(&self) -> bool {
         self.lock().lost
     }

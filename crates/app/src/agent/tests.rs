@@ -541,7 +541,7 @@ fn each_host_uses_its_part_of_the_data() {
     let order = order(&["--name=a", "--size=3k", "--bs=1k", "--ioengine=null"]);
     peer.order(JobOrder { data: HostsData::Split, ..order });
     let FromHost::Refused { text } = peer.message() else { panic!("not refused") };
-    assert!(text.contains("has no part of 1024 bytes for each of the 4 hosts"), "{text}");
+    assert!(text.contains("too small to give each of the 4 hosts a part of 1024 bytes"), "{text}");
 }
 
 #[test]

@@ -21,7 +21,7 @@ use fiord_types::{Bytes, Errno, HostIndex};
 
 use super::jobs_of;
 
-/// What is behind the name and the number of a job in the name of a state.
+/// What follows the name and the number of a job in the name of a state.
 const STATE_END: &str = "-verify.state";
 
 /// The files that hosts write at the coordinator during a run.
@@ -52,8 +52,8 @@ pub enum KeepError {
         path.display()
     )]
     Device { path: PathBuf },
-    /// The file does not begin at its begin.
-    #[error("the host sent a part of {} in front of its begin", path.display())]
+    /// The host sent data of a file that it had not announced.
+    #[error("the host sent data of {} before it announced the file", path.display())]
     Disorder { path: PathBuf },
     /// The file cannot be written.
     #[error("the coordinator could not write {}: {}. To fix: free space there, or use another directory", path.display(), Errno::explain(.source))]
@@ -145,8 +145,8 @@ fn in_path(host: &str) -> String {
     }
 }
 
-/// The part of the name of a state that is behind the host: `JOB-INDEX-verify.state`. `None`: the job has no state with this
-/// name.
+/// The part of the name of a state that follows the host: `JOB-INDEX-verify.state`. `None`: the job has no state with
+/// this name.
 fn state_of<'a>(job: &JobSpec, file: &'a str) -> Option<&'a str> {
     let behind = file.strip_prefix("local-")?;
     let index = behind.strip_prefix(&job.name.replace('/', "."))?.strip_prefix('-')?;

@@ -187,8 +187,8 @@ fn server(address: &str) -> Result<Reach, ReachError> {
     Ok(Reach { name, address, way: Way::Server(endpoint) })
 }
 
-/// Reaches a host with ssh, which passes the words behind the host to a shell there. No name in a list of hosts begins with
-/// `-`, so ssh does not take it for an option.
+/// Reaches a host with ssh, which passes the words after the host to a shell there. No name in a list of hosts begins
+/// with `-`, so ssh does not take it for an option.
 fn agent_over_ssh(name: String, options: &HostsOptions) -> Reach {
     let mut command = ssh_words(&name, options);
     command.extend(["agent", "--stdio"].map(String::from));

@@ -31,7 +31,7 @@ pub enum SideError {
     #[error(transparent)]
     List(#[from] FileError),
     /// A pattern matches nothing.
-    #[error("no file matches {0}")]
+    #[error("no file matches {0}. To fix: check the pattern, or name the files")]
     NoMatch(String),
 }
 

@@ -50,7 +50,7 @@ pub enum DevicesError {
     #[error(transparent)]
     Target(#[from] TargetError),
     /// The kernel does not list the disk.
-    #[error("the kernel has no disk {name}")]
+    #[error("the kernel has no disk {name}\n  To fix: `fiord devices --all` lists all disks")]
     NoDisk {
         /// Name of the disk.
         name: String,

@@ -28,8 +28,8 @@ pub enum ShowLogError {
     UnknownKind { path: PathBuf },
     /// A `.fz` file has the name of a histogram log.
     #[error(
-        "{}: a compressed histogram log of fio contains addresses of fio's memory, no histograms\n  To fix: record \
-         the log without log_store_compressed",
+        "{}: a compressed histogram log of fio contains addresses of fio's memory instead of histograms\n  To fix: \
+         record the log without log_store_compressed",
         .path.display()
     )]
     EmptyHistogram { path: PathBuf },
@@ -55,7 +55,7 @@ pub enum ShowLogError {
     )]
     NoLatencies,
     /// The target of a conversion was not given.
-    #[error("the result has no place\n  To fix: pass --output={0}")]
+    #[error("the name of the output is missing\n  To fix: pass --output={0}")]
     NoOutput(&'static str),
     /// A histogram log cannot be converted to `.fz`.
     #[error(
@@ -66,7 +66,7 @@ pub enum ShowLogError {
     #[error("two of the logs would be written to {}\n  To fix: convert them one at a time", .path.display())]
     Twice { path: PathBuf },
     /// A file cannot be written.
-    #[error("cannot write {}: {}. To fix: name a file that you may write, and no device", .path.display(), Errno::explain(.source))]
+    #[error("cannot write {}: {}. To fix: name a file that you may write, not a device", .path.display(), Errno::explain(.source))]
     Write { path: PathBuf, source: io::Error },
     /// Standard output cannot be written.
     #[error(transparent)]

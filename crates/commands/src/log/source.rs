@@ -34,7 +34,7 @@ pub(super) trait LogVisitor {
 pub(super) struct ReadLog {
     pub(super) name: String,
     skipped: u64,
-    /// The first of them.
+    /// The first skipped part.
     first: Option<String>,
     /// The message for a file that ends within a row or block.
     pub(super) truncated: Option<String>,
@@ -49,13 +49,13 @@ impl ReadLog {
     /// Messages for the user.
     pub(super) fn notes(&self) -> impl Iterator<Item = String> {
         let skipped = self.first.as_ref().map(|first| {
-            format!("{}: {} invalid parts skipped, first: {first}", self.name, self.skipped)
+            format!("{}: invalid parts skipped: {}; the first: {first}", self.name, self.skipped)
         });
         let truncated = self.truncated.as_ref().map(|why| format!("{}: {why}", self.name));
         skipped.into_iter().chain(truncated)
     }
 
-    /// Handles the error of a reader; false if the reader cannot go on.
+    /// Handles the error of a reader; false if the reader cannot continue.
     fn survives(&mut self, error: LogError, skip: bool) -> Result<bool, LogError> {
         match error {
             LogError::Truncated { .. } => {

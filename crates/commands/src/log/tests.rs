@@ -180,7 +180,7 @@ fn an_invalid_line_stops_or_is_skipped_and_counted() {
     assert!(error.contains("line 1501 is not a row of a log: column 2 (`garbage`)"), "{error}");
     assert!(error.contains("To fix: correct the line, or pass --skip-invalid"), "{error}");
     let (_, notes) = shown(&[&clat, "--skip-invalid"]).expect("a table");
-    assert!(notes.contains("2 invalid parts skipped, first: line 1501 "), "{notes}");
+    assert!(notes.contains("invalid parts skipped: 2; the first: line 1501 "), "{notes}");
     let found = json(&[&clat, "--skip-invalid"]);
     assert_eq!(
         (&found["files"][0]["skipped"], &found["logs"][0]["rows"]),

@@ -28,14 +28,14 @@ pub struct PowercutArgs {
     /// Time from the first write to the cut, drawn from this range: `2..10`, `500ms..2s`.
     #[arg(long, value_name = "LOW..HIGH", default_value = "2..10")]
     pub after: String,
-    /// How long the writer goes on after the command of `--cut` has ended, for power that fails late.
+    /// How long the writer continues after the command of `--cut` has ended, for power that fails late.
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub linger: String,
     /// How long a command may take, and how long the target may take to return.
     #[arg(long, value_name = "TIME", default_value = "2m")]
     pub wait: String,
-    /// Check after each cut also what this many rounds before have written: a failure of power can damage data that was
-    /// safe before. Their journals are kept so long.
+    /// After each cut, also check what this many earlier rounds have written, because a power failure can damage data
+    /// that was safe before. fiord keeps the journals of these rounds.
     #[arg(long, value_name = "ROUNDS", default_value = "2", value_parser = clap::value_parser!(u32).range(0..=100))]
     earlier: u32,
     /// Seed of the times and of the load. Default: from the clock; the results name it.
@@ -44,7 +44,7 @@ pub struct PowercutArgs {
     /// End after the first round that loses data, to keep what is on the device.
     #[arg(long)]
     pub stop: bool,
-    /// Directory for the journals, the results and the state, on another disk than the target.
+    /// Directory for the journals, the results and the state, on a disk other than that of the target.
     /// Default: the name of the target with `.powercut`.
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,

@@ -70,7 +70,7 @@ fn conclude(
     };
     let verdicts: Vec<RoundVerdict> = state.rounds().iter().map(|done| done.verdict).collect();
     if matches!(end, Ok(CommandEnd::Stopped)) {
-        let _ = writeln!(session.err, "stopped; to go on, {}", state.resume_command());
+        let _ = writeln!(session.err, "stopped; to continue, {}", state.resume_command());
     }
     if verdicts.iter().any(|verdict| verdict.is_broken()) {
         if let Err(error) = end {

@@ -1,4 +1,4 @@
-//! Why the rounds cannot run or go on.
+//! Why the rounds cannot run or continue.
 
 use std::io;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use crate::sweep::job::NotSweepable;
 /// Number of a round, from 1.
 type RoundNumber = u32;
 
-/// Why the rounds cannot run or go on. The state file says how far they are.
+/// Why the rounds cannot run or continue. The state file says how far they are.
 #[derive(Debug, thiserror::Error)]
 pub enum PowercutError {
     /// A value on the command line is wrong.
@@ -84,7 +84,7 @@ pub enum PowercutError {
     WriterHangs {
         /// Process number of the writer.
         pid: u32,
-        /// How to go on.
+        /// How to continue.
         resume: String,
     },
     /// The writer of an interrupted round still runs.
@@ -103,7 +103,7 @@ pub enum PowercutError {
         ending: ProcessEnding,
         /// What it printed.
         output: String,
-        /// How to go on.
+        /// How to continue.
         resume: String,
     },
     /// The target has not returned in time.
@@ -118,7 +118,7 @@ pub enum PowercutError {
         limit: Nanos,
         /// What was found instead.
         why: Box<Absence>,
-        /// How to go on.
+        /// How to continue.
         resume: String,
     },
     /// `fiord verify` could not check the target.

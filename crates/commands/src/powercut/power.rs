@@ -23,7 +23,7 @@ pub(super) struct PowerSwitch<'a> {
     pub(super) settings: &'a PowercutSettings,
     pub(super) dir: &'a Path,
     pub(super) signals: &'static Signals,
-    /// How the user goes on after an error.
+    /// How the user continues after an error.
     pub(super) resume: &'a str,
 }
 
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     fn switch<'a>(settings: &'a PowercutSettings, dir: &'a Path) -> PowerSwitch<'a> {
-        PowerSwitch { settings, dir, signals: signal::install().unwrap(), resume: "go on" }
+        PowerSwitch { settings, dir, signals: signal::install().unwrap(), resume: "continue" }
     }
 
     #[test]
@@ -119,7 +119,7 @@ mod tests {
         let error = switch(&settings, &place).cut().unwrap_err().to_string();
         assert!(error.starts_with("the command of --cut failed: exit status 7\n"), "{error}");
         assert!(error.contains("\nthe outlet does not answer\n"), "{error}");
-        assert!(error.contains("To fix: run the command by hand, then go on"), "{error}");
+        assert!(error.contains("To fix: run the command by hand, then continue"), "{error}");
         fs::remove_dir_all(place).unwrap();
     }
 
@@ -143,7 +143,7 @@ mod tests {
         settings.wait = Nanos::from_millis(20);
         let wait = |settings: &PowercutSettings| switch(settings, &place).wait_for_target();
         let error = wait(&settings).unwrap_err().to_string();
-        assert!(error.contains("there is no file") && error.contains("then go on"), "{error}");
+        assert!(error.contains("there is no file") && error.contains("then continue"), "{error}");
         fs::write(&path, vec![0; 4096]).unwrap();
         let error = wait(&settings).unwrap_err().to_string();
         assert!(error.contains("another device is in its place: it has 4096 bytes"), "{error}");

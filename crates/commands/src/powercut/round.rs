@@ -179,7 +179,7 @@ impl RoundRunner<'_> {
         let by_hand = settings.method == CutMethod::Manual;
         if by_hand {
             let path = settings.target.path.display();
-            // A writer that goes on after the power has returned could flush on a drive that has lost its cache.
+            // A writer that continues after the power has returned could flush on a drive that has lost its cache.
             let _ = writeln!(
                 self.prompt,
                 "round {round}: cut the power of {path} now, and do not restore it yet. Or cut the power of this \

@@ -100,7 +100,7 @@ pub struct PowercutSettings {
     rounds: u32,
     /// Shortest and longest time from the first write to the cut.
     pub after: (Nanos, Nanos),
-    /// How long the writer goes on after the cut.
+    /// How long the writer continues after the cut.
     pub linger: Nanos,
     /// Limit of a command, and of the return of the target.
     pub wait: Nanos,
@@ -134,7 +134,7 @@ pub enum WrongSetting {
     NoRestore(String),
     /// `--restore` without a command that cuts.
     #[error(
-        "--restore goes with --cut='COMMAND' only: --cut={0} needs no command to restore the power"
+        "--restore works only with --cut='COMMAND': --cut={0} needs no command to restore the power"
     )]
     NothingToRestore(&'static str),
 }

@@ -45,8 +45,8 @@ pub enum StateProblem {
     },
     /// The directory has rounds of an earlier call.
     #[error(
-        "{dir} has rounds of an earlier call. To fix: go on with --resume={path}, name another --dir, or start over \
-         with --restart",
+        "{dir} has rounds of an earlier call. To fix: continue with --resume={path}, name another --dir, or start \
+         over with --restart",
         path = .dir.join(STATE_NAME).display(), dir = .dir.display()
     )]
     Exists { dir: PathBuf },
@@ -183,7 +183,7 @@ impl RoundsState {
         self.path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
     }
 
-    /// What the user does to go on.
+    /// What the user does to continue.
     #[must_use]
     pub fn resume_command(&self) -> String {
         format!("run `fiord powercut --resume={}`", self.path.display())

@@ -14,8 +14,8 @@ pub fn announcement(settings: &PowercutSettings) -> String {
     let (low, high) = (seconds(settings.after.0), seconds(settings.after.1));
     let cut = match &settings.method {
         CutMethod::Kill => format!(
-            "{low} to {high} s after its first write, the writer is killed. The device keeps its power: this tests only \
-             the software"
+            "fiord kills the writer {low} to {high} s after its first write. The device keeps its power: this tests \
+             only the software"
         ),
         CutMethod::Manual => "you cut the power by hand".to_owned(),
         CutMethod::Command { cut, restore } => format!(

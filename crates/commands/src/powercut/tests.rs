@@ -320,7 +320,7 @@ fn wrong_input_is_refused_before_any_write() {
         error.contains("--cut='reboot' needs a command that restores") && error.contains("To fix:"),
         "{error}"
     );
-    assert!(refused("--cut=kill --restore=true").contains("--restore goes with"));
+    assert!(refused("--cut=kill --restore=true").contains("--restore works only with"));
     assert!(refused("--cut=kill --after=5..2").contains("--after=5..2 is not a range"));
     assert!(refused("--cut=kill --wait=soon").contains("--wait: "));
     assert!(

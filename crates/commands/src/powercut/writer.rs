@@ -92,7 +92,7 @@ impl ChildRun {
     }
 }
 
-/// A process that is dropped, after an error, does not go on.
+/// A process that is dropped, after an error, does not continue.
 impl Drop for ChildRun {
     fn drop(&mut self) {
         let _ = self.child.kill();

@@ -33,13 +33,13 @@ pub enum FillError {
     #[error(transparent)]
     Job(#[from] JobError),
     /// The device stopped completing I/Os.
-    #[error("the device does not respond")]
+    #[error("the device does not respond. To fix: find the cause in the kernel log (dmesg)")]
     Stuck,
     /// A job wrote nothing and reported no error.
     #[error("no data could be written at byte {}", .0.0)]
     NoData(Bytes),
     /// The thread that draws the bar cannot be created.
-    #[error("cannot create a thread. To fix: raise the limit (ulimit -u, pids.max): {}", Errno::explain(.0))]
+    #[error("cannot create a thread: {}. To fix: raise the limit on threads (ulimit -u, pids.max)", Errno::explain(.0))]
     Thread(#[from] std::io::Error),
     /// A bug ended the thread.
     #[error("a thread ended unexpectedly")]

@@ -31,13 +31,17 @@ pub enum Unsuitable {
     #[error("{path} is empty\n  To fix: give the file its size first: `truncate -s 10G {path}`")]
     Empty { path: PathBuf },
     /// A directory, a pipe or a character device.
-    #[error("{path} is neither a block device nor a file")]
+    #[error(
+        "{path} is neither a block device nor a regular file\n  To fix: name a disk, a partition or a file"
+    )]
     Neither { path: PathBuf },
     /// The kernel reports no number for the device.
     #[error("{path} has no device number")]
     NoNumber { path: PathBuf },
     /// The node names no disk of the kernel.
-    #[error("the kernel has no disk {path} ({number})")]
+    #[error(
+        "the kernel has no disk {path} ({number})\n  To fix: check that the disk is still connected (`dmesg`)"
+    )]
     NoDisk { path: PathBuf, number: Device },
     /// A host-managed zoned device.
     #[error(
@@ -54,7 +58,10 @@ pub enum Unsuitable {
     #[error("{0} is read-only\n  To fix: run `blockdev --setrw`, if the medium permits writes")]
     ReadOnly(String),
     /// A device without a medium.
-    #[error("{0} has no capacity: it has no medium or is not set up")]
+    #[error(
+        "{0} has no capacity: it has no medium or is not set up\n  To fix: insert a medium, or set the device \
+         up"
+    )]
     NoCapacity(String),
 }
 

@@ -140,9 +140,7 @@ pub fn run(
         progress.end(format_args!("{iops:.0} IOPS ({:.1} s)", took.as_secs_f64()));
     }
     if existing == order.len() {
-        session.print(&format!(
-            "{existing} of {existing} runs exist already; --restart measures again\n"
-        ))?;
+        session.print(&format!("all {existing} runs exist already; --restart measures again\n"))?;
     }
     session.print(&last_words(&dir, &sides, args.repeat))?;
     Ok(CommandEnd::Done)
@@ -181,7 +179,7 @@ fn last_words(dir: &Path, sides: &[Side], repeat: u32) -> String {
 fn sides(arguments: &[String], loader: &mut dyn Loader) -> Result<Vec<Side>, RepeatError> {
     let (options, files): (Vec<String>, Vec<String>) =
         arguments.iter().cloned().partition(|argument| argument.starts_with('-'));
-    // The words behind the options of a job are their values if there is no such file.
+    // The words after the options of a job are their values if there is no such file.
     if let Some(word) = files.iter().find(|file| !Path::new(file.as_str()).exists()) {
         return Err(RepeatError::NoSuchFile(word.clone()));
     }

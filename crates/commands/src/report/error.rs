@@ -37,7 +37,7 @@ pub enum ReportError {
     #[error("cannot read the results in {path}: {source}")]
     Result { path: PathBuf, source: ResultError },
     /// The page cannot be written.
-    #[error("cannot write {path}: {}. To fix: name a file that you may write, and no device", Errno::explain(.source))]
+    #[error("cannot write {path}: {}. To fix: name a file that you may write, not a device", Errno::explain(.source))]
     Write { path: PathBuf, source: io::Error },
     /// The page cannot be written to standard output.
     #[error(transparent)]

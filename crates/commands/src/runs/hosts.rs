@@ -67,7 +67,7 @@ impl SshArgs {
 }
 
 impl HostsArgs {
-    /// The arguments of a run, which stand in front of its jobs. Empty if no host is named.
+    /// The arguments of a run, which stand before its jobs. Empty if no host is named.
     #[must_use]
     pub fn arguments(&self) -> Vec<String> {
         let SshArgs { hosts, hostsfile, ssh, remote_fiord } = &self.over_ssh;

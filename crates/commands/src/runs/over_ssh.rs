@@ -1,7 +1,7 @@
 //! A subcommand that many hosts run themselves, over ssh.
 //!
-//! Each host gets a command line and can get a file on its standard input, which stays open behind the file. A host must stop
-//! when its standard input ends: after Ctrl-C here, or when the connection is lost.
+//! Each host gets a command line and can get a file on its standard input, which stays open after the file. A host
+//! must stop when its standard input ends: after Ctrl-C here, or when the connection is lost.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Take, Write};
@@ -33,7 +33,7 @@ pub enum OverSshError {
     #[error("--ssh names no command. To fix: leave it out, or name one: --ssh='ssh -p 2222'")]
     NoCommand,
     /// The command that reaches a host cannot be started.
-    #[error("cannot start {program}: {}", Errno::explain(.source))]
+    #[error("cannot start {program}: {}. To fix: install it, or name another program with --ssh", Errno::explain(.source))]
     Start { program: String, source: io::Error },
     /// The command that reaches a host cannot be waited for.
     #[error("cannot wait for the command on a host: {}", Errno::explain(.0))]

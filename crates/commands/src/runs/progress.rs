@@ -1,5 +1,5 @@
 //! Progress of runs: what is running, how far it is, and how long it can take. One line for each run; on a terminal the line
-//! moves while the run goes on.
+//! moves while the run continues.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -51,7 +51,7 @@ impl ExpectedTime {
         ExpectedTime { run, rest, runs_after }
     }
 
-    /// Nothing is known but the number of runs after this one.
+    /// Remaining time unknown; only the number of runs left is known.
     #[must_use]
     pub fn unknown(runs_after: usize) -> Self {
         ExpectedTime { runs_after, ..ExpectedTime::default() }

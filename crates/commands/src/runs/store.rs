@@ -34,7 +34,7 @@ pub enum StoreError {
     #[error(transparent)]
     System(#[from] fiord_sys::Error),
     /// The list has other contents.
-    #[error("{path} is not the list of a sweep: {source}\nTo fix: use another --dir, or --restart")]
+    #[error("{path} is not a list of runs: {source}\nTo fix: use another --dir, or --restart")]
     NotAList { path: PathBuf, source: serde_json::Error },
     /// The list has a format that this version cannot read.
     #[error("{dir} has the format of another version of sweep ({found})\n{}", OTHER_DIRECTORY)]

@@ -54,13 +54,19 @@ pub enum StepsError {
         cause: ValueError,
     },
     /// A value is not a count.
-    #[error("{axis}={value} is not a positive number")]
+    #[error(
+        "{axis}={value} is not a positive number. To fix: write whole numbers, such as --set {axis}=1,2,4"
+    )]
     NotACount { axis: &'static str, value: String },
     /// No block size is left.
-    #[error("the device supports none of the block sizes")]
+    #[error(
+        "the device supports none of the block sizes. To fix: choose others with --set bs=SIZE,SIZE"
+    )]
     NoBlockSize,
     /// No value of an axis is left.
-    #[error("no value of {axis} is possible: {why}")]
+    #[error(
+        "no value of {axis} is possible: {why}. To fix: choose smaller values with --set {axis}=N"
+    )]
     NoValue {
         axis: &'static str,
         /// Why its values are too large.

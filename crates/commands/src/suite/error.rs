@@ -1,4 +1,4 @@
-//! Why a suite cannot run or go on.
+//! Why a suite cannot run or continue.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use crate::target::TargetError;
 use crate::zones;
 use crate::zones::change::ChangeError;
 
-/// Why a suite cannot run or go on. Finished runs are kept.
+/// Why a suite cannot run or continue. Finished runs are kept.
 #[derive(Debug, thiserror::Error)]
 pub enum SuiteError {
     /// No suite has this name.
@@ -28,9 +28,9 @@ pub enum SuiteError {
     /// `--set` names an axis that the suite does not have.
     #[error("{} has no axis `{name}`; it has {}", .suite.name, axes(.suite))]
     UnknownAxis { suite: Definition, name: String },
-    /// An argument behind the device is not an option with a value.
+    /// An argument after the device is not an option with a value.
     #[error(
-        "`{option}` is not a job option. To fix: write job options as --option=value, behind the device"
+        "`{option}` is not a job option. To fix: write job options as --option=value, after the device"
     )]
     NoJobOption { option: String },
     /// A job option that the suite sets itself.
@@ -40,7 +40,8 @@ pub enum SuiteError {
     OwnOption { option: String },
     /// `--runtime` or `--ramp-time` and a suite without them.
     #[error(
-        "{suite} runs until all data is written, so that --runtime and --ramp-time do not apply"
+        "{suite} runs until all data is written, so --runtime and --ramp-time do not apply. To fix: leave them \
+         out"
     )]
     NoTimes { suite: &'static str },
     /// The device cannot be opened or has no zones.
@@ -53,7 +54,9 @@ pub enum SuiteError {
     #[error(transparent)]
     Steps(#[from] StepsError),
     /// `--readonly` without `--dry-run`.
-    #[error("--readonly forbids suites: {suite} writes to {device}")]
+    #[error(
+        "--readonly forbids suites: {suite} writes to {device}. To fix: leave it out, or add --dry-run"
+    )]
     ReadOnly { suite: &'static str, device: PathBuf },
     /// A job file or the results cannot be written or read.
     #[error(transparent)]

@@ -67,8 +67,8 @@ pub fn text(results: &SuiteResults) -> String {
     if void > 0 {
         let _ = writeln!(
             out,
-            "\nvoid: the writes reached less than {REACHED} % of their rate, so that the latency \
-             does not apply to that rate"
+            "\nvoid: the writes reached less than {REACHED} % of their rate, so the latency does not apply to that \
+             rate"
         );
     }
     let rows = results.rows.iter();

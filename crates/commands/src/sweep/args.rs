@@ -11,16 +11,16 @@ use crate::session::ShowProgress;
 /// throughput.
 #[derive(Debug, Clone, clap::Args)]
 pub struct SweepArgs {
-    /// A job file, or the options of a job: `--name=a --rw=randread --size=1g`. What the sweep has as an option of its own,
-    /// such as --rate, belongs to the job only behind `--`.
+    /// A job file, or the options of a job: `--name=a --rw=randread --size=1g`. Options that the sweep has too, such
+    /// as --rate, belong to the job only after `--`.
     #[arg(required = true, value_name = "JOB")]
     pub job: Vec<String>,
     /// An option and its values, separated by commas (or by semicolons if a value contains commas).
     /// If given more than once, the sweep runs every combination.
     #[arg(long, value_name = "OPTION=V1,V2,…")]
     pub set: Vec<String>,
-    /// Run each point so often, in rounds over all points. Then the knee has a confidence interval that covers the variation
-    /// between runs. Five runs are a good number.
+    /// Run each point this many times, in rounds over all points. The knee then has a confidence interval that covers
+    /// the variation between runs. Five runs are a good number.
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
     /// Increase the load along one axis. Stop when a step certainly gains less than 5 % throughput and

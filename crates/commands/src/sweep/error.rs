@@ -1,4 +1,4 @@
-//! Why a sweep cannot run or go on.
+//! Why a sweep cannot run or continue.
 
 use crate::axis::AxisError;
 use crate::rejected::Rejected;
@@ -7,7 +7,7 @@ use crate::session::CannotPrint;
 use crate::sweep::job::NotSweepable;
 use crate::sweep::load::RateError;
 
-/// Why a sweep cannot run or go on. Finished runs are kept.
+/// Why a sweep cannot run or continue. Finished runs are kept.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
     /// A value of `--set`.
@@ -20,14 +20,21 @@ pub enum SweepError {
     #[error("nothing to sweep. To fix: name an option and its values: --set iodepth=1,2,4")]
     NothingToSweep,
     /// `--until` and an axis whose values do not increase.
-    #[error("--until needs an axis of increasing numbers, and the values of {axis} are not")]
+    #[error(
+        "--until needs an axis of increasing numbers, and the values of {axis} are not. To fix: sort them, or \
+         leave out --until"
+    )]
     NotIncreasing { axis: String },
     /// `--until` without an axis to increase the load along.
-    #[error("--until needs an axis with more than one value")]
+    #[error(
+        "--until needs an axis with more than one value. To fix: write several values, such as --set \
+         iodepth=1,2,4"
+    )]
     NoAxis,
     /// `--until` and several axes.
     #[error(
-        "--until needs exactly one axis with several values, and both {first} and {second} have several"
+        "--until needs exactly one axis with several values, and both {first} and {second} have several. To fix: \
+         write one value for one of them"
     )]
     SeveralAxes {
         /// The first axis.
@@ -45,11 +52,14 @@ pub enum SweepError {
     #[error(transparent)]
     Run(#[from] RunError),
     /// `--rate` without a run that shows the highest rate.
-    #[error("no finished run to take the highest rate from")]
+    #[error(
+        "no run has a result from which --rate could take the highest rate. To fix: start over with --restart"
+    )]
     NoHighestRate,
     /// `--rate` and a run whose rate is unknown.
     #[error(
-        "--rate needs I/Os, reported by direction: unified_rw_reporting=mixed hides directions"
+        "--rate needs a run that did I/O and reports it by direction. To fix: leave out unified_rw_reporting=mixed, \
+         or use a job that does I/O"
     )]
     NoRate,
     /// The results cannot be written.

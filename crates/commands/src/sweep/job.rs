@@ -22,8 +22,8 @@ pub enum NotSweepable {
     Rejected(#[from] Rejected),
     /// The command line has options of the run that a sweep sets itself.
     #[error(
-        "a sweep takes a job; of the general options it accepts only --readonly, --section, --max-jobs \
-         and --warnings-fatal"
+        "a sweep takes a job; of the general options it accepts only --readonly, --section, --max-jobs and \
+         --warnings-fatal. To fix: leave the others out"
     )]
     GeneralOptions,
     /// The jobs do not run together.
@@ -39,7 +39,9 @@ pub enum NotSweepable {
     )]
     Sections,
     /// `--rate` and a job with a rate.
-    #[error("--rate sets the rates, but the job sets {option} itself")]
+    #[error(
+        "--rate sets the rates, but the job sets {option} itself. To fix: leave {option} out of the job"
+    )]
     HasRate { option: &'static str },
 }
 

@@ -25,7 +25,7 @@ pub struct TraceArgs {
     /// Skip and count invalid lines. By default, the first one is an error.
     #[arg(long)]
     pub skip_invalid: bool,
-    /// Longest time between two I/Os in seconds. A longer gap is an error: most are wrong units.
+    /// Longest time between two I/Os in seconds. A longer gap is an error, because it usually means a wrong unit.
     #[arg(long, value_name = "SECONDS", default_value = "86400", value_parser = seconds)]
     pub longest_gap: Nanos,
 }

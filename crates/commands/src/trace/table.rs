@@ -92,7 +92,7 @@ fn notes(out: &mut String, summary: &TraceSummary) {
     if let Some(first) = first_skipped {
         let _ = writeln!(
             out,
-            "skipped {skipped} invalid lines, the first one is line {}: {}: {:?}",
+            "invalid lines skipped: {skipped}; the first one is line {}: {}: {:?}",
             first.line, first.problem, first.text
         );
     }

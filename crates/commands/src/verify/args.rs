@@ -39,11 +39,11 @@ pub struct VerifyArgs {
     /// Write a list of all bad extents to this file, one line for each.
     #[arg(long, value_name = "FILE")]
     pub extents: Option<PathBuf>,
-    /// The target is that of the run, even if it has another name or contains nothing of the run.
+    /// Accept the target even if it has another name, or contains no data of the run.
     #[arg(long)]
     pub same_target: bool,
-    /// The target promises to write aligned units of this size (`4k`) as a whole, even if it loses power. Writes of which
-    /// a unit contains only a part are then errors. The default is a sector.
+    /// The target guarantees to write aligned units of this size (`4k`) as a whole, even if it loses power. A unit
+    /// that contains only a part of a write is then an error. The default is a sector.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub atomic_unit: Option<Bytes>,
     /// The hosts that check their targets.

@@ -100,8 +100,8 @@ pub enum VerifyError {
     OnlyHere { option: &'static str },
     /// A host has no journal.
     #[error(
-        "cannot use {path}, the journal of the host {host}: {}. To fix: name only hosts whose journals the run has kept here, \
-         and the value of its verify_journal", Errno::explain(.source)
+        "cannot use {path}, the journal of the host {host}: {}. To fix: name only hosts whose journals the run has \
+         kept here, and pass its value of verify_journal", Errno::explain(.source)
     )]
     NoJournal { host: String, path: PathBuf, source: io::Error },
     /// The hosts cannot run the command.

@@ -28,7 +28,7 @@ impl Extents {
         let unusable = path.metadata().is_ok_and(|found| !found.is_file());
         if unusable || targets.iter().any(|target| is(target)) || is(&args.journal) {
             return Err(failed(std::io::Error::other(
-                "it is the target, the journal, or no regular file",
+                "it is the target, the journal, or not a regular file",
             )));
         }
         let file = FileGuard::typed().replace(path).and_then(RowFile::new);

@@ -35,7 +35,7 @@ impl VerifyProgress {
         self.began = Instant::now();
     }
 
-    /// `done` bytes of the `total` that the journal names of this target are behind the check.
+    /// The check has done `done` of the `total` bytes that the journal names of this target.
     pub(super) fn checked(&mut self, target: &str, done: Bytes, total: Bytes) {
         let now = Instant::now();
         if self.shown && now >= self.due {

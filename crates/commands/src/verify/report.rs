@@ -68,7 +68,7 @@ impl CrashReport<'_> {
         );
         let _ = writeln!(
             text,
-            "  lost: {} blocks, {} of them out of order: a write from after the flush is there",
+            "  lost: {} blocks, {} of them out of order: a write issued after the flush is there",
             tally.lost(),
             self.findings.out_of_order()
         );

@@ -15,14 +15,14 @@ use crate::zones::range::RangeError;
 #[derive(Debug, thiserror::Error)]
 pub enum ZonesError {
     /// `--readonly` and an action.
-    #[error("{device}: --readonly forbids changes of zones")]
+    #[error("{device}: --readonly forbids changes of zones. To fix: leave out --readonly")]
     ReadOnly { device: PathBuf },
     /// The device does not exist, is in use, or cannot be opened.
     #[error(transparent)]
     Target(#[from] TargetError),
     #[error(
-        "{device} has no zones: it is neither a zoned block device (queue/zoned in sysfs) nor a \
-         namespace of the Zoned Namespace command set"
+        "{device} has no zones: it is neither a zoned block device (queue/zoned in sysfs) nor a namespace of the \
+         Zoned Namespace command set. To fix: name a zoned device"
     )]
     NoZones { device: PathBuf },
     /// A character device of another kind.
@@ -44,7 +44,10 @@ pub enum ZonesError {
     #[error(transparent)]
     Range(#[from] RangeError),
     /// No zone in the range can be changed.
-    #[error("{device}: no zone in this range has a write pointer")]
+    #[error(
+        "{device}: no zone in this range has a write pointer. To fix: choose zones that must be written \
+         sequentially; `fiord zones {device}` lists them"
+    )]
     NoWritePointer { device: PathBuf },
     /// The user does not confirm.
     #[error(transparent)]

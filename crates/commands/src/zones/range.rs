@@ -18,7 +18,7 @@ pub enum RangeError {
         /// What is wrong with the number.
         cause: ValueError,
     },
-    /// The end is not behind the start.
+    /// The end is not after the start.
     #[error("the range `{text}` contains no zone")]
     Empty { text: String },
     /// The range ends beyond the last zone.

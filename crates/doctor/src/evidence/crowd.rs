@@ -98,7 +98,7 @@ pub(crate) fn crowd(
     let (waited, elapsed) =
         (b.since(a).some.as_millis(), now.at.saturating_sub(then.at).as_millis());
     let long = waited as f64 > WAITED * elapsed as f64;
-    let short = format!("something waited for a CPU for {waited} of {elapsed} ms");
+    let short = format!("tasks waited for a CPU for {waited} of {elapsed} ms");
     Ok(long.then_some(Crowd { share, cpus: None, short }))
 }
 

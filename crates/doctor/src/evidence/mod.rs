@@ -15,7 +15,7 @@
 //! | which jobs use the page cache, and which file systems are in memory? | `page_cache` |
 //! | which jobs use the same files, and touch the same bytes of them? | `places` |
 //! | which rates were not reached? | `rate` |
-//! | which jobs sent requests to a server of objects? | `requests` |
+//! | which jobs sent requests to an object server? | `requests` |
 //! | how does a remedy name options? | `setting` |
 //! | how is a result compared with `spec=`? | `spec` |
 //! | how long do threads sleep in the call that submits I/Os? | `submission` |

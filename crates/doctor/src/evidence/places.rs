@@ -156,8 +156,8 @@ pub(crate) fn apart(plan: &Plan, overlap: &Overlap<'_>) -> (String, Vec<ClaimedS
 /// Maximum number of files of a job for which a remedy names offsets.
 const MAX_FILES: usize = 16;
 
-/// Returns the offsets that keep the jobs apart: each section gets the space behind that of all jobs before. `None` if the
-/// size of a job depends on that of the file, if the file has no room for them, or if a job has many files.
+/// Returns the offsets that keep the jobs apart: each section gets the space after that of all jobs before. `None` if
+/// the size of a job depends on that of the file, if the file has no room for them, or if a job has many files.
 fn places_of_their_own(plan: &Plan, overlap: &Overlap<'_>) -> Option<Vec<ClaimedSetting>> {
     fn of_path<'a>(job: &'a JobPlan, path: &Path) -> Option<&'a FilePlan> {
         job.target.files.iter().find(|file| file.path == path)

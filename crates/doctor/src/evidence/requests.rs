@@ -1,4 +1,4 @@
-//! The requests of jobs to servers of objects.
+//! The requests of jobs to object servers.
 
 use fiord_stat::engine::{RequestCount, RequestSummary};
 

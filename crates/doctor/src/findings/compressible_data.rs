@@ -25,7 +25,7 @@ pub(crate) const CHECK: Check = Check {
     effect: "On a pool that compresses, zeros are not stored at all (see `docs/contents.md`). Of \
              64 MiB written with `zero_buffers=1`, zstd level 1 left 0.003 %; of the default \
              contents, it left everything.",
-    remedy: "use the default contents (remove `zero_buffers` and `buffer_pattern`) or \
+    remedy: "use the default contents (leave out `zero_buffers` and `buffer_pattern`) or \
              `refill_buffers`; or set `buffer_compress_percentage` if the real data compresses.",
     lint: Some(lint),
     before: None,

@@ -16,7 +16,7 @@ pub(crate) const CHECK: Check = Check {
     id: "connection-per-request",
     severity: Severity::Suspect,
     title: "a new connection for each request",
-    about: "A client of a server of objects keeps its connections and sends one request after the other on them. If the \
+    about: "A client of an object server keeps its connections and sends one request after the other on them. If the \
             server, or a proxy before it, closes the connection after each answer, the next request waits for a new \
             one, and with `https` for a new TLS handshake. The latencies then contain the set-up of connections, \
             which an application that keeps connections does not pay.",

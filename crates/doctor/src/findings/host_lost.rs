@@ -13,11 +13,12 @@ pub(crate) const CHECK: Check = Check {
     about: "A host could not be reached, or was lost during the run. The totals contain \
             only what arrived, and the other hosts had the storage to themselves from then on.",
     detection: "A host did not send all its results: the connection ended, it sent no sign of life for \
-                four seconds, or it could not prepare its jobs and the run went on without it. A run that a host refused has \
+                four seconds, or it could not prepare its jobs and the run continued without it. A run that a host \
+                refused has \
                 no results, and ends with status 1 instead.",
     effect: "All of the work of that host is missing: with 1 of 4 equal hosts lost, the total is a \
              quarter too low, and the other three may be too fast by a third.",
-    remedy: "repeat the run after the cause that the message names is removed, or leave the host out. \
+    remedy: "remove the cause that the message names and repeat the run, or leave the host out. \
              With `--on-lost=abort`, a run ends at once when it loses a host.",
     lint: None,
     before: None,
@@ -46,9 +47,7 @@ fn finding(lost: &[&HostReport], first: &HostReport, all: usize) -> FindingBuild
     CHECK
         .for_run(format!("{names} {verb} no complete result"))
         .evidence(format!("the totals lack {count} of {all}{cause}"))
-        .remedy(
-            remedy.unwrap_or("repeat the run without these hosts, or after the cause is removed"),
-        )
+        .remedy(remedy.unwrap_or("remove the cause and repeat the run, or leave these hosts out"))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub(crate) const CHECK: Check = Check {
     about: "The hosts of a run are not alike: they differ in what decides how fast I/O is. The sum of their \
             rates then is not that of N equal hosts, and a slow host may be slow because of this difference.",
     detection: "fiord compares the versions of fiord and of the kernel, the architecture, the number of CPUs \
-                and the size of memory (more than 10 %), and, for jobs with as many targets, the kind and \
+                and the size of memory (more than 10 %), and, for jobs with the same number of targets, the kind and \
                 the I/O scheduler of each target. A difference of devices or schedulers is suspect, the \
                 others are notes.",
     effect: "It depends on the difference. Not measured.",

@@ -8,15 +8,15 @@ use crate::check::{Before, Check, CollectedFindings, FindingBuilder};
 pub(crate) const CHECK: Check = Check {
     id: "link-degraded",
     severity: Severity::Suspect,
-    title: "a PCIe link below its best",
+    title: "a PCIe link below its maximum speed or width",
     about: "A link between the drive and the processor runs with fewer lanes or at a lower speed \
             than both of its ends support. The result is that of the link, not of the drive. Dirt \
             on a contact, a poor riser or cable, a slot that shares its lanes, or a firmware \
             setting can cause this, and the kernel does not complain.",
     detection: "For the drive and every bridge above it, fiord compares `current_link_speed` and \
-                `current_link_width` with the best that both ends of the link support \
+                `current_link_width` with the maximum that both ends of the link support \
                 (`max_link_speed`, `max_link_width`). A drive in a slot that supports less than \
-                the drive is a note. The check is silent if the link runs at its best, and for \
+                the drive is a note. The check is silent if the link runs at its maximum, and for \
                 devices that are not on a PCIe link.",
     effect: "In proportion for large blocks: four lanes of generation 4 carry 7.88 GB/s after \
              line coding, two lanes 3.94 GB/s (computed, not measured).",
@@ -53,7 +53,10 @@ fn degraded(function: &Function, disk: &str) -> Option<FindingBuilder> {
         return None;
     }
     let finding = CHECK
-        .for_run(format!("the PCIe link to {} above {disk} runs below its best", function.address))
+        .for_run(format!(
+            "the PCIe link to {} above {disk} runs below its maximum",
+            function.address
+        ))
         .evidence(format!(
             "it runs at {now} ({} MB/s) and both ends support {best} ({} MB/s)",
             now.bytes() / 1_000_000,

@@ -28,8 +28,8 @@ pub(crate) const CHECK: Check = Check {
                 machine, the check subtracts what the other hosts issued, and the CPU time that they used.\n\n\
                 Hypervisor: more than 10 % of all CPU time was stolen.\n\n\
                 CPUs: other programs computed in user mode for more than 10 % of all CPU time \
-                (kernel threads, which may work for the run, spend none), and something waited \
-                for a CPU for more than 10 % of the time (`/proc/pressure/cpu`). If the jobs may \
+                (kernel threads, which may work for the run, spend none), and tasks waited for a CPU for more than \
+                10 % of the time (`/proc/pressure/cpu`). If the jobs may \
                 use only some of the CPUs (`cpus_allowed`, a cpuset), only those count (`cpuN` in \
                 `/proc/stat`); instead of the waiting time, which the kernel counts for the whole \
                 machine, these CPUs must have been idle for less than 10 % of the time.\n\n\
@@ -367,7 +367,7 @@ mod tests {
             found_after(&CHECK, case)
         };
         let reported = found(&mut case, 150, 50, 700_000);
-        let evidence = "they computed for 50 % of all CPU time, and something waited for a CPU for \
+        let evidence = "they computed for 50 % of all CPU time, and tasks waited for a CPU for \
                         700 of 1000 ms";
         assert_eq!(reported[0].evidence, evidence);
         assert!(found(&mut case, 150, 140, 700_000).is_empty(), "the run's own threads");

@@ -12,7 +12,7 @@ use crate::evidence::amount::SaidNumbers;
 pub(crate) const CHECK: Check = Check {
     id: "nothing-verified",
     severity: Severity::Invalid,
-    title: "a job that was to check data and checked none",
+    title: "a job that should have verified data and verified none",
     about: "A job that only reads with `verify`, or that has `verify_only`, checks data that another job or an earlier \
             run wrote. If it finds no such data, it reports no error: there is nothing that could be wrong. Its \
             success says nothing about the target.",
@@ -60,7 +60,7 @@ fn builder(entry: &Entry<'_>) -> Option<FindingBuilder> {
         true => "it found no data to read".to_owned(),
         false => format!("of {} bytes, {}", coverage.written, parts.join(", ")),
     };
-    let what = format!("job {} was to check data and has checked none", job.identity.name);
+    let what = format!("job {} should have verified data and verified none", job.identity.name);
     let remedy = "start it after the job that writes the data (stonewall), with the same offset, size and verify";
     let finding = CHECK.for_job(job, what).evidence(evidence).remedy(remedy);
     Some(finding.numbers(said).option(VERIFY))

@@ -24,7 +24,7 @@ pub(crate) const CHECK: Check = Check {
                 `window-limited`. A receiver cannot see this hazard.",
     effect: "Over a `veth` pair, a receiver with `rate=10m` slowed a sender down from 4.2 Gbit/s to 0.13 Gbit/s; \
              its window was full for 90 % of the run.",
-    remedy: "look at the peer: the CPU time of its threads, its `rate`, and its receive buffer \
+    remedy: "check the peer: the CPU time of its threads, its `rate`, and its receive buffer \
              (`window_size` in its job, `net.ipv4.tcp_rmem`). Several connections (`numjobs`) use \
              several CPUs of the peer.",
     lint: None,
@@ -56,7 +56,7 @@ fn finding(entry: &Entry<'_>) -> Option<FindingBuilder> {
         ))
         .numbers(said)
         .remedy(
-            "look at the CPU time, the rate and the receive buffer (window_size, net.ipv4.tcp_rmem) of the \
+            "check the CPU time, the rate and the receive buffer (window_size, net.ipv4.tcp_rmem) of the \
              peer",
         );
     Some(finding)

@@ -28,7 +28,7 @@ pub(crate) const CHECK: Check = Check {
     title: "the run did not reach the rate or the CPU load that the job asks for",
     about: "A job with `rate` or `rate_iops` measures how the device behaves under a given load. \
             If the run does not reach that load, its latencies are those of a device that is \
-            always busy: the queue in front of it grows for as long as the run lasts. \
+            always busy: its queue grows for as long as the run lasts. \
             A `cpuio` job that gets less CPU time than `cpuload` stands for a weaker load than the \
             one under which the other jobs are meant to run.",
     detection: "The rate of a direction is below 99 % of the sum of the rates of its jobs, by \

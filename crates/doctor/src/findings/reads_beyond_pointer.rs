@@ -12,7 +12,7 @@ pub(crate) const CHECK: Check = Check {
     id: "reads-beyond-pointer",
     severity: Severity::Suspect,
     title: "reads that may go beyond the write pointers of zones",
-    about: "The space behind the write pointer of a zone was never written. The device answers \
+    about: "The space beyond the write pointer of a zone was never written. The device answers \
             reads of it without accessing its medium, so they are faster than reads of data, and \
             the result mixes both.",
     detection: "A job that reads has `zonemode=zbd` and `read_beyond_wp=1`, and the device \

@@ -22,7 +22,7 @@ pub(crate) const CHECK: Check = Check {
     title: "I/Os of a trace were issued later than recorded",
     about: "A replay (`read_iolog`) issues each I/O at its recorded time. If the device is slower than the \
             recorded one, or if `iodepth` permits fewer I/Os in flight than the trace had, I/Os wait for \
-            others and are issued late. The result then shows another load than the one that was recorded: \
+            others and are issued late. The result then shows a different load from the recorded one: \
             its bursts are flatter, and latencies do not contain the time that I/Os waited before their \
             issue.",
     detection: "1 % of the I/Os were issued more than 1 ms after their recorded time; of fewer than 100 I/Os, \
@@ -73,8 +73,8 @@ fn finding(entry: &Entry<'_>, replay: &ReplaySummary) -> Option<FindingBuilder> 
     let [median, max] = [time("median_late", median), time("max_late", replay.max)];
     let [took, recorded] = [time("took", replay.took), time("recorded", replay.recorded)];
     let mut evidence = format!(
-        "half of {} I/Os were more than {median} late, the latest one {max}; the replay took {took}, \
-         recorded were {recorded}",
+        "half of {} I/Os were more than {median} late, the latest one {max}; the replay took {took} instead of \
+         {recorded}",
         said.count("ios", issued as f64),
     );
     let (why, remedy) = cause(job, replay, issued);

@@ -12,7 +12,7 @@ pub(crate) const CHECK: Check = Check {
     id: "server-throttling",
     severity: Severity::Suspect,
     title: "a server that asks for fewer requests",
-    about: "A server of objects answers 429 (too many requests) or 503 (slow down) if a client sends more requests than \
+    about: "An object server answers 429 (too many requests) or 503 (slow down) if a client sends more requests than \
             it permits or can serve. Services limit the requests of a bucket, a prefix or an account. The result of such \
             a job describes the limit, not what the storage behind it can do, and the refusals are quick, so that they \
             make mean latencies look better.",

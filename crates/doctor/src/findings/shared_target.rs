@@ -36,7 +36,7 @@ struct Use<'a> {
 }
 
 impl Use<'_> {
-    /// The byte behind the last one.
+    /// The byte after the last one.
     fn end(&self) -> Bytes {
         if self.target.end == Bytes::ZERO { Bytes(u64::MAX) } else { self.target.end }
     }

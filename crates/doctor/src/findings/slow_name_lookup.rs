@@ -39,7 +39,7 @@ fn finding(entry: &Entry<'_>, requests: &RequestSummary) -> Option<FindingBuilde
     let name = &job.identity.name;
     let mut said = SaidNumbers::default();
     let finding = CHECK
-        .for_job(job, format!("the look-up of a server's name took long for job {name}"))
+        .for_job(job, format!("job {name} waited long for the look-up of a server's name"))
         .evidence(format!(
             "it took {} before the run; no latency contains it",
             said.time("lookup", requests.lookup.as_f64())

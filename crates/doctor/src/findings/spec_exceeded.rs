@@ -11,7 +11,7 @@ pub(crate) const CHECK: Check = Check {
     title: "far above the specification",
     about: "A device is not much faster than its maker says. More likely, the job reads blocks \
             that were never written, which does not touch flash, or a cache answers instead of \
-            the device, or the job moves other data than it seems to.",
+            the device, or the job does not move the data that it seems to move.",
     detection: "`spec=` states a number, and the result is above 120 % of it. The check is silent \
                 without `spec`.",
     effect: "Unbounded. 4 KiB random reads of a `zram` device reached 438k IOPS before it was \

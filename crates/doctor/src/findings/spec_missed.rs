@@ -18,7 +18,7 @@ pub(crate) const CHECK: Check = Check {
     detection: "`spec=` states a number, and the result is below 80 % of it. The check is silent \
                 without `spec`.",
     effect: "The finding states the share that was reached.",
-    remedy: "remove options that slow the job down (`thinktime`, `rate`); use an asynchronous \
+    remedy: "leave out options that slow the job down (`thinktime`, `rate`); use an asynchronous \
              engine (`ioengine=io_uring`) with a depth of 32 or more in several jobs \
              (`iodepth=32`, `numjobs=4`) and `direct=1`; then check the links with `fiord devices --tree`, and the other findings \
              of the run.",
@@ -49,7 +49,7 @@ fn remedy(jobs: &[&JobPlan]) -> String {
         .collect();
     if !slowed.is_empty() {
         steps.push(format!(
-            "remove {} (the job issues less than the device can take)",
+            "leave out {} (the job issues less than the device can take)",
             slowed.join(" and ")
         ));
     }
@@ -137,7 +137,7 @@ mod tests {
             job.pace.rate[Dir::Read] = Some(Rate::Ios(100));
         });
         let slowed_down =
-            "remove thinktime and rate_iops (the job issues less than the device can take)";
+            "leave out thinktime and rate_iops (the job issues less than the device can take)";
         assert_eq!(slowed, format!("{slowed_down}; then set numjobs=4{REST}"));
     }
 }

@@ -1,4 +1,4 @@
-//! `split-or-merged`: I/Os reached the device in other sizes than they were issued in.
+//! `split-or-merged`: I/Os reached the device in sizes other than issued.
 
 use fiord_job::option::table::BS;
 use fiord_plan::JobPlan;

@@ -19,7 +19,7 @@ pub(crate) const CHECK: Check = Check {
     id: "tls-handshakes",
     severity: Severity::Note,
     title: "TLS handshakes in the latencies",
-    about: "A server of objects, or a proxy before it, may close a connection after some number of requests (nginx: \
+    about: "An object server, or a proxy before it, may close a connection after some number of requests (nginx: \
             `keepalive_requests`, 1000 by default) or some time. With `https`, the next request then waits for a new \
             connection and a TLS handshake. If this happens to one request in a hundred, the 99th percentile and \
             those above it are times of handshakes, not of the storage.",

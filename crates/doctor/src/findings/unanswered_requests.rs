@@ -13,12 +13,13 @@ pub(crate) const CHECK: Check = Check {
     id: "unanswered-requests",
     severity: Severity::Suspect,
     title: "requests that a server did not answer",
-    about: "A server that stops answering leaves as many requests open as the job has in flight. They are few beside the \
-            requests before them, so that percentiles hardly show them, and their true latency is unknown. fiord waits \
+    about: "A server that stops answering leaves as many requests open as the job has in flight. They are few \
+            compared with the answered requests, so percentiles hardly show them, and their true latency is unknown. \
+            fiord waits \
             for `endpoint_timeout`, also after the run time has ended, and gives the request up then with `ETIMEDOUT`. If \
             the user ends the run, it waits for one second.",
-    detection: "At least one request was given up because it had no answer. The time that it has waited is in the \
-                latencies, as a latency that was at least so long; IOPS and bandwidth do not count it.",
+    detection: "At least one request was given up because it had no answer. The time that it waited is in the \
+                latencies as a lower bound; IOPS and bandwidth do not count it.",
     effect: "A server that answered 3000 reads and then nothing (on the test's own server, `iodepth=8`): 8 reads waited \
              for `endpoint_timeout`. The 99.9th percentile of the answered reads was 5 ms.",
     remedy: "look for the cause in the log of the server and in the network. If the server may be silent for longer, set \

@@ -39,7 +39,7 @@ pub(crate) const CHECK: Check = Check {
                 unwritten, suspect from 1 % on. If the job reads a part of its range that is not known \
                 (a trace, an uneven distribution), there is a finding only if all of the range is unwritten; \
                 it is at most suspect after few random reads, and if jobs write the file at the same time. \
-                Space behind the end of a file does not count, because the run lays it out. The \
+                Space beyond the end of a file does not count, because the run lays it out. The \
                 check is silent if a job that starts earlier writes the file, and for jobs with \
                 `zonemode=zbd`, which read only written data without `read_beyond_wp`.",
     effect: "4 KiB random reads with `direct=1` and `psync` of a fallocated 256 MiB file on ext4 \
@@ -130,7 +130,7 @@ fn finding(
 ) -> Option<(f64, FindingBuilder)> {
     let file = job.target.files.iter().find(|file| file.path == state.path)?;
     let Touched { from, to: all, spread } = reach.touched(file)?;
-    // The run lays out the space behind the end of the file, and so writes it.
+    // The run lays out the space beyond the end of the file, and so writes it.
     let to = state.facts.as_ref().map_or(all, |facts| facts.size.min(all));
     let range = to.saturating_sub(from);
     let held = data.bytes_in(from, to);
@@ -152,7 +152,7 @@ fn finding(
         Spread::Even => format!("the range of {path} from which job {name} reads at random"),
         Spread::Unknown => format!("the range of {path} that job {name} may read"),
     };
-    // The command writes whole pages, which can overwrite data behind the range.
+    // The command writes whole pages, which can overwrite data beyond the range.
     let behind = state.facts.as_ref().is_ok_and(|facts| facts.size > to);
     let spills = behind && !range.is_multiple_of(PAGE);
     let mut said = SaidNumbers::default();

@@ -12,7 +12,7 @@ pub(crate) const CHECK: Check = Check {
     about: "fiord cannot use the value as written and uses the nearest possible one: a depth that \
             the engine does not support, a size beyond the end of the file, an offset that is not \
             a multiple of a zone, buffers in huge pages that the machine does not have. Or the \
-            text means something else than it seems to: `bs=4k-16k` is not a range.",
+            text means something other than it seems to: `bs=4k-16k` is not a range.",
     detection: "fiord changes the value while it reads or plans the job. The finding names both \
                 values.",
     effect: "As large as the difference. `size=10g` on a file of 1 GiB moves a tenth of the data.",

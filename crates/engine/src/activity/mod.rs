@@ -35,7 +35,7 @@ pub trait CyclicWork: Sized {
     /// The work failed. The text says why.
     fn cycle(&mut self) -> Result<(), EngineError>;
 
-    /// Ends the work. Nothing of it may go on after this call.
+    /// Ends the work. Nothing of it may continue after this call.
     ///
     /// # Errors
     ///

@@ -34,14 +34,12 @@ impl RequestFailure {
             HttpError::NoAnswer => (
                 Errno::ECONNRESET,
                 Some(
-                    "To fix: look at the server's log, and check `https` and the port in `http_host`",
+                    "To fix: check the server's log, and check `https` and the port in `http_host`",
                 ),
             ),
             HttpError::CutHead | HttpError::CutBody { .. } => (
                 Errno::ECONNRESET,
-                Some(
-                    "To fix: look at the server's log, and at proxies between here and the server",
-                ),
+                Some("To fix: check the server's log, and the proxies between here and the server"),
             ),
             HttpError::NotHttp(_) => (
                 Errno::EPROTO,
@@ -76,7 +74,7 @@ impl RequestFailure {
                     "the server reset the connection {place} ({} bytes of the body had arrived)",
                     reader.received()
                 ),
-                "To fix: look at the server's log",
+                "To fix: check the server's log",
             ),
             false => (
                 format!("the connection failed {place}: {errno}"),
@@ -192,12 +190,13 @@ const fn of_status(status: u16, mode: HttpMode) -> (Errno, &'static str) {
         (409, _) => (Errno::ENOENT, "create the directory or container that `filename` names"),
         (413, _) => (Errno::EFBIG, "use a smaller `bs`, or raise the server's limit for bodies"),
         (416, _) => (Errno::EINVAL, "use a smaller `size`: the object ends before this range"),
-        (422, _) => {
-            (Errno::EIO, "look at the server's log: it received other bytes than fiord sent")
-        }
+        (422, _) => (
+            Errno::EIO,
+            "check the server's log and the network: the server did not receive the bytes that fiord sent",
+        ),
         (429 | 503, _) => (Errno::EBUSY, THROTTLED),
-        (507, _) => (Errno::ENOSPC, "make room on the server"),
-        (500..=599, _) => (Errno::EIO, "look at the server's log"),
+        (507, _) => (Errno::ENOSPC, "free space on the server"),
+        (500..=599, _) => (Errno::EIO, "check the server's log"),
         _ => (Errno::EIO, ""),
     }
 }

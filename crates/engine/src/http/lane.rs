@@ -64,7 +64,7 @@ impl LaneData {
         self.len
     }
 
-    /// At most `len` bytes from the offset `from`, which must not be behind the end.
+    /// At most `len` bytes from the offset `from`, which must not be beyond the end.
     pub(super) const fn part(self, from: usize, len: usize) -> LaneData {
         let left = self.len - from;
         LaneData::new(self.at.wrapping_add(from), if len < left { len } else { left })
@@ -237,8 +237,8 @@ impl RequestLane {
         Some(PollEntry::new(fd, readiness))
     }
 
-    /// Goes on as far as possible without waiting, or with one wait. Returns how many names a list has when the request
-    /// has succeeded.
+    /// Continues as far as possible without waiting, or with one wait. Returns how many names a list has when the
+    /// request has succeeded.
     pub(super) fn advance(&mut self, context: &LaneContext) -> Result<Option<u64>, RequestFailure> {
         loop {
             let goes_on = match self.stage {
@@ -264,7 +264,7 @@ impl RequestLane {
         }
     }
 
-    /// Goes on with the connection. Returns whether it is ready or another step is possible.
+    /// Continues with the connection. Returns whether it is ready or another step is possible.
     pub(super) fn establish(&mut self, context: &LaneContext) -> Result<bool, RequestFailure> {
         match self.stage {
             LaneStage::Closed => self.connect_to(0, context),
@@ -353,7 +353,7 @@ impl RequestLane {
         }
     }
 
-    /// Sends what is left of the request. Returns whether to go on.
+    /// Sends what is left of the request. Returns whether to continue.
     fn send(&mut self, context: &LaneContext) -> Result<bool, RequestFailure> {
         let body: &[u8] = match self.call {
             // SAFETY: the caller of `begin` vouches for the memory while the request is in flight.
@@ -385,7 +385,7 @@ impl RequestLane {
         Ok(true)
     }
 
-    /// Looks whether the server answers although it does not have the whole request.
+    /// Checks whether the server answers although it does not have the whole request.
     fn listen_early(&mut self, context: &LaneContext) -> Result<bool, RequestFailure> {
         let (_, done) = self.take_answer(false, context)?;
         if done || self.reader.has_begun() {
@@ -396,7 +396,7 @@ impl RequestLane {
         Ok(false)
     }
 
-    /// Receives. Returns whether to go on, and whether the answer is complete.
+    /// Receives. Returns whether to continue, and whether the answer is complete.
     fn receive(&mut self, context: &LaneContext) -> Result<(bool, bool), RequestFailure> {
         // Empty if the answer was complete before.
         let mut nothing = &[][..];
@@ -529,7 +529,7 @@ impl RequestLane {
             let help = "To fix: check that the first part of `filename` is the bucket, and that the server has \
                         ListObjectsV2";
             let what =
-                format!("the server answered {status} with something else than a list of objects");
+                format!("the server answered {status} with something other than a list of objects");
             let why = FailureCause::from(what).help(help);
             return Err(RequestFailure::new(Errno::EIO, why));
         }

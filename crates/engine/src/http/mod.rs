@@ -138,7 +138,7 @@ impl Http {
         slot as usize * self.servers.len() + self.chosen[slot as usize]
     }
 
-    /// Goes on with the connection or the request of a lane.
+    /// Continues with the connection or the request of a lane.
     fn advance(&mut self, index: usize, wait: bool) -> Result<Option<u64>, RequestFailure> {
         let context = LaneContext {
             server: &self.servers[index % self.servers.len()],
@@ -202,7 +202,7 @@ impl Http {
         unsafe { lane.begin(call, data, range) };
     }
 
-    /// Goes on with the request of a slot, and with those that follow it. Returns whether the op has ended.
+    /// Continues with the request of a slot, and with those that follow it. Returns whether the op has ended.
     fn go_on(&mut self, slot: Slot, mut wait: bool) -> bool {
         loop {
             if let Some(ended) = self.go_on_once(slot, wait) {
@@ -212,7 +212,7 @@ impl Http {
         }
     }
 
-    /// Goes on with the request of a slot. Returns whether the op has ended. `None`: its next request has begun.
+    /// Continues with the request of a slot. Returns whether the op has ended. `None`: its next request has begun.
     fn go_on_once(&mut self, slot: Slot, wait: bool) -> Option<bool> {
         let index = self.lane(slot);
         let advanced = self.advance(index, wait);
@@ -395,7 +395,7 @@ impl Http {
         }
     }
 
-    /// Waits until a request can go on, at most `left` ns, and goes on with those that can. Returns false if a signal
+    /// Waits until a request can continue, at most `left` ns, and continues those that can. Returns false if a signal
     /// arrived.
     fn wait(&mut self, left: Option<u64>) -> Result<bool, EngineError> {
         let mut limit = left.map_or(LOOK, |left| LOOK.min(Duration::from_nanos(left)));

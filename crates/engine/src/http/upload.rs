@@ -136,7 +136,8 @@ impl Upload {
 
 /// The answer is not the one that S3 has for a request.
 fn unknown(why: &str) -> RequestFailure {
-    let help = "To fix: remove `http_s3_part_size`, or use a server that accepts uploads in parts";
+    let help =
+        "To fix: leave out `http_s3_part_size`, or use a server that accepts uploads in parts";
     let why = FailureCause::from(format!("the server's answer {why}")).help(help);
     RequestFailure::new(Errno::EPROTO, why)
 }
@@ -213,8 +214,8 @@ impl Http {
         }
     }
 
-    /// The job must stop. Goes on with the request of a slot if it belongs to an upload, which is to be removed. Returns
-    /// whether the op goes on.
+    /// The job must stop. Continues with the request of a slot if it belongs to an upload, which is to be removed.
+    /// Returns whether the op continues.
     pub(super) fn end_upload(&mut self, slot: Slot, now: u64) -> bool {
         let gave_up = *self.gave_up.get_or_insert(now);
         let lane = self.lane(slot);

@@ -54,7 +54,7 @@ impl<S: Submission, C: Completion> Ring<S, C> {
             return Err(EngineError::plain(format!(
                 "the kernel does not register {slots} buffers of {stride} bytes"
             ))
-            .help("To fix: drop fixedbufs=1, or lower iodepth or bs"));
+            .help("To fix: leave out fixedbufs=1, or lower iodepth or bs"));
         } else {
             let each = (0..slots as usize).map(|slot| vector(slot * stride, stride));
             (Registered::Each, each.collect())
@@ -67,10 +67,10 @@ impl<S: Submission, C: Completion> Ring<S, C> {
             EngineError::call("fixedbufs=1", "io_uring_register(IORING_REGISTER_BUFFERS)", errno)
                 .help(match errno {
                     Errno::ENOMEM | Errno::EPERM => {
-                        "registered buffers count as locked memory. To fix: raise `ulimit -l`, or \
-                         drop fixedbufs=1"
+                        "registered buffers count as locked memory. To fix: raise `ulimit -l`, or leave out \
+                         fixedbufs=1"
                     }
-                    _ => "To fix: drop fixedbufs=1, or use iomem=malloc",
+                    _ => "To fix: leave out fixedbufs=1, or use iomem=malloc",
                 })
         })
     }
@@ -209,5 +209,5 @@ impl RingFiles {
 
 fn file_error(what: &str, errno: Errno) -> EngineError {
     EngineError::call("registerfiles=1", &format!("io_uring_register({what})"), errno)
-        .help("To fix: raise `ulimit -n`, or drop registerfiles=1 (needs Linux 5.5 or later)")
+        .help("To fix: raise `ulimit -n`, or leave out registerfiles=1 (needs Linux 5.5 or later)")
 }

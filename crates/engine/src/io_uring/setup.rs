@@ -91,7 +91,7 @@ impl IoUring {
 fn new_ring(config: &EngineConfig, options: &IoUringPlan) -> Result<Ring, EngineError> {
     if options.hipri && !config.direct {
         return Err(EngineError::plain("hipri=1: the kernel polls only for direct I/O")
-            .help("To fix: set direct=1, or drop hipri=1"));
+            .help("To fix: set direct=1, or leave out hipri=1"));
     }
     Ring::new(RingOptions {
         entries: config.slots,
@@ -107,7 +107,7 @@ fn setup_error(errno: Errno, options: &IoUringPlan) -> EngineError {
     let help = match errno {
         Errno::ENOSYS => "io_uring needs Linux 5.1 or later. To fix: use ioengine=libaio".into(),
         Errno::EPERM if options.sqpoll => {
-            "sqthread_poll=1 needs root before Linux 5.11. To fix: drop it, run as root, or allow \
+            "sqthread_poll=1 needs root before Linux 5.11. To fix: leave it out, run as root, or allow \
              io_uring (sysctl kernel.io_uring_disabled=0, container seccomp profile)"
                 .into()
         }
@@ -144,18 +144,18 @@ pub(super) fn explain_unsupported(options: &IoUringPlan) -> Option<EngineError> 
     let (what, help) = if options.hipri {
         (
             "hipri=1: this file or device has no polled completions",
-            "To fix: drop hipri=1; it needs direct=1 and a device with polling queues (for NVMe: \
+            "To fix: leave out hipri=1; it needs direct=1 and a device with polling queues (for NVMe: \
              nvme.poll_queues=N)",
         )
     } else if options.uncached {
         (
             "uncached=1: this file system does not support RWF_DONTCACHE",
-            "To fix: drop uncached=1; it needs Linux 6.14 or later and a file system that supports it",
+            "To fix: leave out uncached=1; it needs Linux 6.14 or later and a file system that supports it",
         )
     } else if options.nowait {
         (
             "nowait=1: this file does not support RWF_NOWAIT",
-            "To fix: drop nowait=1, or set direct=1",
+            "To fix: leave out nowait=1, or set direct=1",
         )
     } else {
         return None;

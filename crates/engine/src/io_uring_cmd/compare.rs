@@ -37,7 +37,7 @@ impl Comparisons {
     /// read follows, and the op has not ended.
     #[cold]
     pub(super) fn reads_again(&mut self, slot: Slot, status: i32) -> bool {
-        // The next op of the slot may be something else than a comparison.
+        // The next op of the slot may be something other than a comparison.
         let Some(read) = self.reads.get_mut(slot as usize).and_then(Option::take) else {
             return false;
         };

@@ -216,7 +216,8 @@ impl PolledClient for IscsiClient {
         }
         let known = unit.session.as_ref()?.unit;
         if op.kind == OpKind::Trim && !known.unmaps {
-            let why = "the logical unit deallocates no blocks (LBPME is 0). To fix: use one that is thinly provisioned";
+            let why = "the logical unit cannot deallocate blocks (LBPME is 0). To fix: use one that is thinly \
+                       provisioned";
             return Some((Errno::EOPNOTSUPP, Some(why.to_owned())));
         }
         if !is_aligned(op, known.block.0) {

@@ -92,7 +92,7 @@ struct Arriving {
 // SAFETY: the pointers are into buffers that the value owns, which do not move with it.
 unsafe impl Send for Nbd {}
 
-/// What the bytes in the buffer allowed.
+/// Result of parsing the receive buffer.
 enum Progress {
     /// This request has completed.
     Completed(Slot, Outcome),
@@ -146,7 +146,7 @@ impl Nbd {
         match kind {
             OpKind::Write | OpKind::Trim if self.read_only => Some((Errno::EBADF, "")),
             OpKind::Write | OpKind::Trim if flags.has(ExportFlags::READ_ONLY) => {
-                Some((Errno::EPERM, "the server permits no writes and no trims"))
+                Some((Errno::EPERM, "the server forbids writes and trims"))
             }
             OpKind::Trim if lacks(ExportFlags::SEND_TRIM) => Some((
                 Errno::EOPNOTSUPP,
@@ -267,7 +267,7 @@ impl Nbd {
         if let Some(arriving) = &mut self.arriving {
             let bytes = self.incoming.bytes();
             let part = bytes.len().min(arriving.left);
-            // SAFETY: the rest of the data fits behind `at` in the buffer of a slot whose request is in flight.
+            // SAFETY: the rest of the data fits after `at` in the buffer of a slot whose request is in flight.
             unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), arriving.at, part) };
             self.incoming.consume(part);
             return self.arrived(part);
@@ -354,7 +354,7 @@ impl Nbd {
         let outcome = match (transfer.errno, op.kind) {
             (Some(errno), _) => Outcome::err(errno),
             (None, OpKind::Read) if transfer.got != op.len => {
-                return Err(NbdError::Broken("it answers a read with another number of bytes"));
+                return Err(NbdError::Broken("it answers a read with the wrong number of bytes"));
             }
             (None, OpKind::Read | OpKind::Write) => Outcome::ok(op.len),
             (None, _) => Outcome::ok(0),

@@ -166,7 +166,7 @@ fn a_server_that_breaks_the_protocol_fails_the_request() {
     let wrong: [(Answer, &str); 6] = [
         (
             |request| chunk(request.cookie, true, 1, &data(request.offset, &[1; 100])),
-            "another number of bytes",
+            "the wrong number of bytes",
         ),
         (
             |request| chunk(request.cookie, true, 1, &data(request.offset + 1, &[1; 4096])),
@@ -175,7 +175,7 @@ fn a_server_that_breaks_the_protocol_fails_the_request() {
         (|request| chunk(request.cookie, true, 1, &data(u64::MAX, &[1; 4096])), "did not ask for"),
         (|request| chunk(request.cookie + 1, true, 0, &[]), "that fiord did not make"),
         (|request| chunk(request.cookie ^ 1 << 40, true, 0, &[]), "that fiord did not make"),
-        (|_| b"HTTP/1.1 400 Bad Request".to_vec(), "does not begin as one"),
+        (|_| b"HTTP/1.1 400 Bad Request".to_vec(), "begins with an unknown magic number"),
     ];
     for (answer, what) in wrong {
         let (outcome, text, _) =
@@ -243,7 +243,7 @@ fn a_request_without_an_answer_times_out_and_the_engine_connects_again() {
 fn what_the_server_does_not_have_is_refused() {
     let port = start(3, |_, _| vec![Reaction::Close]);
     for (kind, errno, what) in [
-        (OpKind::Write, Errno::EPERM, "permits no writes"),
+        (OpKind::Write, Errno::EPERM, "forbids writes"),
         (OpKind::Fsync, Errno::EOPNOTSUPP, "has no flush"),
     ] {
         let mut engine = engine(port, 1);

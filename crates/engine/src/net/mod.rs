@@ -59,7 +59,7 @@ pub struct NetCalls {
     said: Option<String>,
 }
 
-/// The part of an op that has been carried out, and how it goes on.
+/// The part of an op that has been carried out, and how it continues.
 enum Step {
     /// Number of bytes that were moved; 0: the peer has ended the stream.
     Moved(usize),
@@ -237,8 +237,8 @@ impl NetCalls {
                              first"
                         }
                         _ => {
-                            "the peer closed the connection without announcing its end. To fix: look \
-                             whether its program failed or was killed"
+                            "the peer closed the connection without announcing its end. To fix: check whether its \
+                             program failed or was killed"
                         }
                     }
                     .into(),
@@ -272,7 +272,7 @@ impl NetCalls {
             return self.ended(file);
         }
         self.said = Some(
-            "the sender closed the connection without announcing its end. To fix: look whether its \
+            "the sender closed the connection without announcing its end. To fix: check whether its \
              program failed or was killed"
                 .into(),
         );

@@ -578,5 +578,5 @@ fn absent(plan: NetPlan, since: Instant) -> Result<(), EngineError> {
         return Ok(());
     }
     let what = format!("the peer has not come within {} s", LATE_PEER.as_secs());
-    Err(EngineError::plain(&what).help("To fix: look at the errors of its host"))
+    Err(EngineError::plain(&what).help("To fix: check the errors of its host"))
 }

@@ -127,7 +127,8 @@ impl NfsClient {
     fn not_accepted(&self, text: String) -> LibraryText {
         LibraryText(match self.plan.is_version_4 {
             true if text.contains("encode") => format!(
-                "{text}. libnfs 4.0 sends no writes above some hundred bytes with NFS 4. To fix: write `version=3` in \
+                "{text}. libnfs 4.0 cannot send writes of more than a few hundred bytes with NFS 4. To fix: write \
+                 `version=3` in \
                  `nfs_url`"
             ),
             _ => text,
@@ -304,7 +305,7 @@ impl PolledClient for NfsClient {
 fn with_remedy(text: String, errno: Errno) -> String {
     match errno {
         Errno::ENOSPC => {
-            format!("{text}. To fix: make space on the server, or use a smaller `size`")
+            format!("{text}. To fix: free space on the server, or use a smaller `size`")
         }
         Errno::EROFS => format!("{text}. To fix: export the file system for writing"),
         Errno::EDQUOT => format!("{text}. To fix: raise the quota on the server"),

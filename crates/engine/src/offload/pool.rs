@@ -128,7 +128,7 @@ impl<E: Engine<Clock = MachineClock> + Send + 'static> ThreadPool<E> {
                 ));
                 failed.errno = Errno::of(&error);
                 Err(failed.help(
-                    "To fix: lower iodepth, or raise the limits on threads (ulimit -u, pids.max)",
+                    "To fix: lower iodepth, or raise the limit on threads (ulimit -u, pids.max)",
                 ))
             }
         }

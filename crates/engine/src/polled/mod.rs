@@ -8,7 +8,7 @@
 //!
 //! A [`PolledClient`] makes the requests of one library, on one or more sessions with a server. The engine keeps the
 //! slots, waits, and ends a session whose server does not answer. A lost session fails the requests in flight. If the job
-//! goes on (`continue_on_error`), its next request opens the session again; if that fails, the job ends.
+//! continues (`continue_on_error`), its next request opens the session again; if that fails, the job ends.
 
 pub(crate) mod connection;
 pub(crate) mod inbox;
@@ -101,7 +101,7 @@ pub trait PolledClient: Sized {
     ///
     /// # Errors
     ///
-    /// As of [`PolledClient::attach`].
+    /// See [`PolledClient::attach`].
     fn restore(&mut self, session: usize) -> Result<(), EngineError>;
 
     /// Ends a session. The library reports the requests that it has on it within the call, or never.

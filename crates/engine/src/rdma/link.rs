@@ -581,7 +581,7 @@ impl Link {
 /// The error for a peer that does not speak the protocol of the engine.
 fn wrong_peer(why: &str) -> EngineError {
     EngineError::plain(format!("ioengine=rdma: the peer {why}")).help(
-        "To fix: look whether its program failed; it must be fiord or fio with `ioengine=rdma`",
+        "To fix: check whether its program failed; it must be fiord or fio with `ioengine=rdma`",
     )
 }
 

@@ -249,7 +249,7 @@ fn resolve_host(host: &str, port: &str) -> Result<SocketAddr, EngineError> {
 
 fn no_device(call: &str, errno: Errno) -> EngineError {
     EngineError::call("ioengine=rdma: no RDMA device can be used", call, errno).help(
-        "To fix: load the driver of the adapter and the module rdma_ucm, and look at `rdma link`. `rdma link add \
+        "To fix: load the driver of the adapter and the module rdma_ucm, and check `rdma link`. `rdma link add \
          rxe0 type rxe netdev eth0` makes a device in software",
     )
 }

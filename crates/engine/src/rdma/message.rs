@@ -53,7 +53,7 @@ pub(super) enum Role {
 }
 
 impl Role {
-    /// What the end does that says `said` at the beginning. `waited`: it is the end that waited.
+    /// Returns the role of the endpoint that announced `said`. `waited`: it accepted the connection.
     pub(super) fn of(said: u32, waited: bool) -> Role {
         match (said, waited) {
             (word::WRITE, false) => Role::Accesses { opcode: opcode::RDMA_WRITE },

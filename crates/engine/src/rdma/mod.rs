@@ -169,7 +169,7 @@ impl Rdma {
             return Outcome::ENDED;
         }
         self.said = Some(
-            "the peer closed the connection without announcing its end. To fix: look whether its program failed or \
+            "the peer closed the connection without announcing its end. To fix: check whether its program failed or \
              was killed"
                 .into(),
         );
@@ -339,11 +339,11 @@ impl Rdma {
             // A program that is killed loses its memory before its connection.
             status::REMOTE_ACCESS => (
                 Errno::EACCES,
-                ": the peer does not lend this memory any longer. To fix: look whether its program failed or was \
+                ": the peer no longer grants access to this memory. To fix: check whether its program failed or was \
                  killed",
             ),
             status::NO_ANSWER => {
-                (Errno::ETIMEDOUT, ". To fix: look whether the peer and the network are alive")
+                (Errno::ETIMEDOUT, ". To fix: check whether the peer and the network are alive")
             }
             status::NO_BUFFER => (
                 Errno::EAGAIN,

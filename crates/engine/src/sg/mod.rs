@@ -313,7 +313,7 @@ impl Engine for Sg {
             return Err(EngineError::plain(
                 "hipri=1: the kernel does not poll for SG_IO on a block device",
             )
-            .help("To fix: name its generic device, /dev/sgN, or drop hipri=1"));
+            .help("To fix: name its generic device, /dev/sgN, or leave out hipri=1"));
         }
         let (stream, opened) = stream(&fd, self.plan.write, target.read_only)?;
         let device = Device {
@@ -504,7 +504,7 @@ fn prepare_char(fd: &OwnedFd, hipri: bool) -> Result<(), EngineError> {
             version / 100 % 100,
             version % 100
         ))
-        .help("To fix: drop hipri=1"));
+        .help("To fix: leave out hipri=1"));
     }
     poll::set_blocking(fd, false).map_err(|error| EngineError::from_sys("ioengine=sg", &error))
 }

@@ -43,7 +43,7 @@ impl Transfer for MmapCalls {
             let mapping = EngineError::from_sys("ioengine=mmap", &error);
             match (error.op, error.errno) {
                 ("madvise", Errno::EINVAL) if self.huge => mapping.help(
-                    "To fix: drop thp=1; this kernel has no transparent huge pages for this file",
+                    "To fix: leave out thp=1; this kernel has no transparent huge pages for this file",
                 ),
                 (_, Errno::ENODEV) => {
                     mapping.help("this file cannot be mapped. To fix: use ioengine=psync")

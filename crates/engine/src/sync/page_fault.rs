@@ -73,7 +73,7 @@ impl Transfer for PageFaultCalls {
         if let Some(on) = self.thp {
             memory.transparent_huge_pages(on).map_err(|error| {
                 EngineError::from_sys("ioengine=page_fault", &error)
-                    .help("To fix: drop thp; this kernel has no transparent huge pages")
+                    .help("To fix: leave out thp; this kernel has no transparent huge pages")
             })?;
         }
         *place = Some(Anonymous { start: target.offset.0, memory });

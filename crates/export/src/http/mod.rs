@@ -48,7 +48,7 @@ pub fn answer(request: &[u8], state: &MetricsState) -> HttpAnswer {
     let (Some(method), Some(target), Some(version), None) =
         (words.next(), words.next(), words.next(), words.next())
     else {
-        return plain("400 Bad Request", "This is not a request of HTTP.\n", "");
+        return plain("400 Bad Request", "This is not an HTTP request.\n", "");
     };
     if !version.starts_with("HTTP/1.") {
         return plain("505 HTTP Version Not Supported", "This is HTTP/1.1.\n", "");

@@ -65,7 +65,7 @@ impl HostsConductor {
             FromHost::Busy { holder } if !state.greeted => {
                 let holder = printable(holder.as_bytes(), 200);
                 let why = format!(
-                    "another coordinator holds its agent: {holder}. To fix: wait until that run ends, or end it"
+                    "another coordinator is using its agent: {holder}. To fix: wait until that run ends, or end it"
                 );
                 self.disconnect(host);
                 self.lost(host, why);

@@ -197,7 +197,8 @@ impl HostsConductor {
             let limit = state.silence_limit().as_secs();
             self.abandon(host);
             let why = format!(
-                "its agent has sent nothing but heartbeats for {limit} s. To fix: look whether the program hangs on that host"
+                "its agent has sent nothing but heartbeats for {limit} s. To fix: check whether the program hangs on \
+                 that host"
             );
             return self.lost(host, why);
         }
@@ -258,8 +259,8 @@ impl HostsConductor {
         }
     }
 
-    /// Tells the user which hosts have jobs that go on after their run time, and stops a host long after it. That such jobs make
-    /// progress is known only from the host itself, which may be wrong.
+    /// Tells the user which hosts have jobs that continue after their run time, and stops a host long after it. That
+    /// such jobs make progress is known only from the host itself, which may be wrong.
     fn look_for_overdue(&mut self) {
         if self.stage != HostStage::Run {
             return;
@@ -300,7 +301,7 @@ impl HostsConductor {
     }
 
     /// Gives up hosts that hang while they check their jobs or lay out their files: a file system that does not answer, or a
-    /// pipe that nothing writes to. Their heartbeats go on, because these have their own thread.
+    /// pipe that nothing writes to. Their heartbeats continue, because these have their own thread.
     fn look_for_hung_preparations(&mut self) {
         if self.stopping || ![HostStage::Check, HostStage::LayOut].contains(&self.stage) {
             return;
@@ -326,11 +327,11 @@ impl HostsConductor {
                 let limit = limit.as_secs();
                 let why = match self.stage {
                     HostStage::Check => format!(
-                        "it did not finish for {limit} s. To fix: look whether a file that the jobs read is a pipe \
-                         that nothing writes to, or is on a file system that does not answer"
+                        "it did not finish for {limit} s. To fix: check whether a file that the jobs read is a pipe \
+                         that nothing writes to, or is on a file system that does not respond"
                     ),
                     _ => format!(
-                        "it made no progress for {limit} s. To fix: look whether its file system or device answers"
+                        "it made no progress for {limit} s. To fix: check whether its file system or device responds"
                     ),
                 };
                 self.abandon(host);

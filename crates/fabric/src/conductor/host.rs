@@ -165,7 +165,7 @@ impl HostState {
         self.is_answered(at);
     }
 
-    /// The host can go on with its results only now.
+    /// The host can continue with its results only now.
     fn is_answered(&mut self, at: Nanos) {
         self.progressed = self.progressed.max(at);
         if let Some(stopped) = self.stopped.as_mut() {

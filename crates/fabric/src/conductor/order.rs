@@ -39,14 +39,14 @@ pub enum OnLost {
     /// The other hosts end their jobs and report.
     #[default]
     Abort,
-    /// The other hosts go on.
+    /// The other hosts continue.
     Continue,
 }
 
 /// What happens during a run on many hosts. Texts of hosts contain no control characters but line ends and tabs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HostsEvent {
-    /// All hosts go on to this stage.
+    /// All hosts continue with this stage.
     Stage(HostStage),
     /// An agent has answered.
     Welcomed { host: HostIndex, facts: Box<HostFacts> },
@@ -85,7 +85,7 @@ pub enum HostsEvent {
         /// The time since the start after which the run no longer waits for the host.
         limit: Nanos,
     },
-    /// A host is lost, refuses its jobs, or cannot go on.
+    /// A host is lost, refuses its jobs, or cannot continue.
     Failed { host: HostIndex, failure: HostFailure },
     /// The conductor orders all hosts to end their jobs.
     Stopping {

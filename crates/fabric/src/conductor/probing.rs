@@ -17,7 +17,7 @@ const AT_ONCE: usize = 32;
 /// Which part of the hosts are compared at the same time.
 const SHARE: usize = 16;
 
-/// The comparison that is going on.
+/// The comparison in progress.
 #[derive(Debug, Default)]
 pub(super) struct Probing {
     /// The hosts that wait for their first probe.

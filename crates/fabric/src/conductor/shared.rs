@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_long_part_is_remembered_behind_shorter_ones() {
-        // The part of host a ends first, the one of host b is behind it and reaches to the part of host c.
+        // The part of host a ends first, the one of host b is after it and reaches to the part of host c.
         let hosts = [
             host("a", &[("x", 0, 1000, true), ("x", 700, 800, true)]),
             host("b", &[("x", 5000, 6000, true)]),

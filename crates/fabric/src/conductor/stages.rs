@@ -21,14 +21,14 @@ impl HostsConductor {
         self.hosts[host].passed_at = Some(self.now);
     }
 
-    /// Goes on as long as all hosts have done their part.
+    /// Continues as long as all hosts have done their part.
     pub(super) fn proceed(&mut self) {
         while self.awaited == 0 && !self.over {
             if self.hosts.iter().all(|host| !host.open) {
                 self.over = true;
                 return;
             }
-            // A stopped run goes on to the end of the stages that it still has.
+            // A stopped run continues to the end of the stages that it still has.
             if self.stage < HostStage::LayOut && self.stop_doomed() {
                 continue;
             }

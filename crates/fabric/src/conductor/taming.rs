@@ -4,7 +4,7 @@
 use fiord_types::is_obeyed;
 
 /// Replaces control characters other than line ends and tabs, and characters that change the direction of text, by question
-/// marks. `bytes` is a message (see [`crate::message`]); bytes behind its JSON stay as they are.
+/// marks. `bytes` is a message (see [`crate::message`]); bytes after its JSON stay as they are.
 pub(super) fn tame(bytes: &mut [u8]) {
     let Some((head, rest)) = bytes.split_first_chunk_mut::<4>() else { return };
     let length = rest.len().min(u32::from_le_bytes(*head) as usize);

@@ -304,7 +304,7 @@ fn a_host_that_hangs_is_not_waited_for_forever() {
     let told = done.when(is_idle).expect("the host is named") - done.outcome.start.unwrap().0;
     assert!((20 * SECOND..26 * SECOND).contains(&told), "{told}");
     assert_eq!(done.notes.events.iter().filter(|(_, event)| is_idle(event)).count(), 1);
-    // Host 2 does I/O, so the run goes on for it. The results of host 0 arrive although it hung.
+    // Host 2 does I/O, so the run continues for it. The results of host 0 arrive although it hung.
     assert_eq!((done.failure(2), done.ended(0)), (None, true));
     assert!(done.took > 2000 * SECOND && done.took < 2310 * SECOND, "{}", done.took);
     // Without other hosts, it is the user who decides.
@@ -400,7 +400,7 @@ fn hosts_that_cannot_take_part_are_named_together() {
     agents[1].is_held = true;
     let held = Scenario::of(agents.clone()).run();
     let (stage, why) = held.failure(1).expect("the host is held");
-    assert!(why.contains("another coordinator holds its agent: eve@admin?[2J."), "{why}");
+    assert!(why.contains("another coordinator is using its agent: eve@admin?[2J."), "{why}");
     assert_eq!((stage, held.ended(0)), (HostStage::Greet, false));
     assert!(held.took < 2 * SECOND && held.fabric.agents.iter().all(|agent| agent.is_released));
     let others = Scenario { on_lost: OnLost::Continue, ..Scenario::of(agents) }.run();

@@ -50,7 +50,7 @@ impl ClosingLink {
         self.process.is_some()
     }
 
-    /// Goes on. Returns whether it has ended.
+    /// Continues to close the connection. Returns whether it has ended.
     pub(super) fn step(&mut self, buffer: &mut [u8], now: Nanos) -> bool {
         if let Some(wire) = &mut self.wire {
             match self.queue.write_to(wire) {

@@ -249,9 +249,9 @@ impl HostLink {
         let reset = [Errno::ECONNRESET, Errno::EPIPE];
         FromLink::Lost(match error {
             Some(error) if !reset.contains(&error.errno) => Loss::System(error.clone()),
-            Some(_) => Loss::Closed { said: "the peer broke it off".into() },
+            Some(_) => Loss::Closed { said: "the peer reset it".into() },
             None if self.decoder.is_within_frame() => {
-                Loss::Closed { said: "in the middle of a message".into() }
+                Loss::Closed { said: "the peer closed it in the middle of a message".into() }
             }
             None => Loss::Closed { said: String::new() },
         })
@@ -271,7 +271,7 @@ impl HostLink {
         ClosingLink::new((self.wire, self.process), queue, now)
     }
 
-    /// Sends a refusal behind the queued messages, then closes the connection.
+    /// Sends a refusal after the queued messages, then closes the connection.
     pub(super) fn refuse(mut self, why: &str, now: Nanos) -> ClosingLink {
         let mut bytes = Vec::new();
         encode_refusal(why, &mut bytes);
@@ -283,7 +283,7 @@ impl HostLink {
     pub(super) fn abandon(mut self, loss: &Loss, now: Nanos) -> ClosingLink {
         self.queue.clear();
         match loss {
-            // Only who made the connection gets the line: at the other end of a process may be a shell, which would run it.
+            // Sent only to the side that connected: a child process may be a shell and would execute the line.
             Loss::NotUnderstood(error @ FrameError::OtherProtocol { speaks, .. }) => {
                 if self.accepted {
                     self.queue.push(plain_line(*speaks, error));

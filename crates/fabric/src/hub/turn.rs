@@ -18,7 +18,7 @@ use super::{
 };
 use crate::contract::{Arrival, Happening, Loss};
 
-/// Time between two looks at processes that are about to end.
+/// Polling interval for processes that are about to end.
 const PROCESS_STEP: Nanos = Nanos::from_millis(5);
 
 /// How long the hub sleeps if the kernel cannot wait.
@@ -210,9 +210,8 @@ impl Hub {
         });
         if let Err(error) = added {
             let error = match error.errno {
-                Errno::EPERM => {
-                    error.saying("the input is a file, but another fiord must be there")
-                }
+                Errno::EPERM => error
+                    .saying("standard input is a file, but another fiord must be at the other end"),
                 _ => error,
             };
             self.lose(peer, Loss::System(error));
@@ -226,7 +225,7 @@ impl Hub {
         fds.into_iter().flatten().for_each(|fd| self.inputs.remove(fd));
     }
 
-    /// Goes on with connections that end, and looks whether processes have ended.
+    /// Continues to close connections, and checks whether processes have ended.
     fn look_at_ending(&mut self) {
         let (buffer, now) = (&mut self.buffer, now());
         self.closing.retain_mut(|link: &mut ClosingLink| !link.step(buffer, now));
@@ -334,7 +333,7 @@ impl Hub {
         if until > now().saturating_add(CONNECT_LIMIT).saturating_sub(PROMPT) {
             return false;
         }
-        let said = format!("it said nothing for {} s, and others wait", PROMPT.as_secs());
+        let said = format!("it sent nothing for {} s while other clients waited", PROMPT.as_secs());
         // Nothing waits for this peer to close its end, which would keep a descriptor.
         drop(self.lose_from_lists(peer, Loss::Closed { said }));
         true

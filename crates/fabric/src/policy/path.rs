@@ -49,7 +49,7 @@ pub(super) struct PathError {
 
 #[derive(Debug, thiserror::Error)]
 enum Unresolved {
-    #[error("it has `..` behind a directory that does not exist")]
+    #[error("it has `..` after a directory that does not exist")]
     AboveMissing,
     /// These links lead to files that have no path, or one in another container.
     #[error("it contains a link below /proc")]

@@ -115,7 +115,7 @@ fn links_are_followed() {
     let message = refusal(&policy, target(room.join("data/loop"), true)).unwrap();
     assert!(message.contains("too many symbolic links"), "{message}");
     let message = refusal(&policy, target(room.join("data/new/../../other/x"), true)).unwrap();
-    assert!(message.contains("`..` behind a directory that does not exist"), "{message}");
+    assert!(message.contains("`..` after a directory that does not exist"), "{message}");
     assert!(!is_granted(&policy, target(room.join("data/sub/../../other/x"), true)));
     // A process can have any file open, also of another container.
     let message = refusal(&room.policy("directory = /"), target("/proc/self/root/x", false));

@@ -28,7 +28,7 @@ enum RuleError {
     Pattern(String),
     #[error("`{0}` needs a value")]
     Empty(String),
-    #[error("`{0}` is `yes` or `no`")]
+    #[error("the value of `{0}` must be `yes` or `no`")]
     Switch(String),
 }
 

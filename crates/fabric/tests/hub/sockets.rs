@@ -59,9 +59,9 @@ fn messages_go_both_ways() {
     let second = client.connect(&listen(&mut server));
     assert_eq!(client.receive(after(Duration::from_millis(100))), None);
     let (other, _) = joined(&mut server);
-    server.refuse(other, "root@admin1 holds this agent");
+    server.refuse(other, "root@admin1 is using this agent");
     assert_eq!(server.receive(after(Duration::from_millis(10))), None);
-    let refused = Loss::Refused { why: "root@admin1 holds this agent".into() };
+    let refused = Loss::Refused { why: "root@admin1 is using this agent".into() };
     assert_eq!(loss(&mut client), (second, refused));
     drop(client);
     assert_eq!(loss(&mut server), (coordinator, Loss::Closed { said: String::new() }));
@@ -172,14 +172,14 @@ fn half_a_frame_and_a_reset_are_reported() {
     let (mut server, mut stream) = stranger();
     stream.write_all(b"FIRD\x01\0\x01\0\x09\0\0\0abc").unwrap();
     drop(stream);
-    let half = Loss::Closed { said: "in the middle of a message".into() };
+    let half = Loss::Closed { said: "the peer closed it in the middle of a message".into() };
     assert_eq!(loss(&mut server).1, half);
     // A connection with unread input is reset.
     let (mut server, stream) = stranger();
     server.send(HostIndex(0), b"hello".to_vec());
     while stream.peek(&mut [0; 9]).unwrap() < 9 {}
     drop(stream);
-    let reset = Loss::Closed { said: "the peer broke it off".into() };
+    let reset = Loss::Closed { said: "the peer reset it".into() };
     assert_eq!(loss(&mut server).1, reset);
 }
 

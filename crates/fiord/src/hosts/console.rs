@@ -145,8 +145,8 @@ impl HostsConsole {
                          {limit} s for them. To fix: press Ctrl-C to have the results now\n"
                     )),
                     stage => report(format_args!(
-                        "host {name}: {}: no progress for {idle} s. fiord waits {limit} s for it. To fix: look whether \
-                         its file systems and devices answer, or press Ctrl-C to end the run\n",
+                        "host {name}: {}: no progress for {idle} s. fiord waits {limit} s for it. To fix: check \
+                         whether its file systems and devices respond, or press Ctrl-C to end the run\n",
                         stage.words()
                     )),
                 }
@@ -222,11 +222,11 @@ impl HostsConsole {
         }
     }
 
-    /// Shows the progress of all hosts. Each host sends its own at its own time. The line waits up to an interval until all
-    /// of them have done so: otherwise it would mix those that have begun or ended with those whose news is older.
+    /// Shows the progress of all hosts. Each host sends its own at its own time. The line waits up to an interval
+    /// until all of them have done so: otherwise the line would mix fresh and stale progress.
     fn progress(&mut self, host: HostIndex, progress: Box<Progress>) {
         if let Some(names) = self.hosts.get_mut(host.get()) {
-            // The jobs of the others end at the same time, and their news is older. The end of this host follows.
+            // The jobs of the others end at the same time, and their progress is older. The end of this host follows.
             names.is_progress_new = !is_over(&progress);
             names.progress = Some(progress);
         }
@@ -347,7 +347,7 @@ impl HostsConsole {
     }
 }
 
-/// Whether no job of a host goes on.
+/// Whether no job of a host continues.
 fn is_over(progress: &Progress) -> bool {
     let ended = |phase: JobPhase| {
         use JobPhase::{Exited, Failed, Finishing, Killed, Reaped};

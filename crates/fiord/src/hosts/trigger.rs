@@ -91,8 +91,8 @@ impl LocalTrigger {
         match std::thread::Builder::new().name("trigger".into()).spawn(body) {
             Ok(thread) => self.running = Some(thread),
             Err(error) => report(format_args!(
-                "the command of the trigger did not run: cannot create a thread: {}. To fix: raise the limit \
-                 (ulimit -u, pids.max)\n",
+                "the command of the trigger did not run: cannot create a thread: {}. To fix: raise the limit on \
+                 threads (ulimit -u, pids.max)\n",
                 Errno::explain(&error)
             )),
         }

@@ -70,7 +70,7 @@ impl HostsView {
         let end = Arc::clone(&self.end);
         match LiveScreen::open(terminal, LiveModel::clone(model), controls, look, end) {
             Ok(screen) => self.shown = ShownOrNot::Shown(screen),
-            // The hosts are ready, so the run goes on without the view.
+            // The hosts are ready, so the run continues without the view.
             Err(error) => {
                 refused(&error);
             }

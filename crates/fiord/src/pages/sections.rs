@@ -236,7 +236,7 @@ fn examples_of_devices(subcommand: &str) -> &'static [ManualEntry] {
             ("fiord devices nvme0n1", "Show all that is known about a disk"),
         ],
         "precondition" => &[
-            ("fiord precondition /dev/nvme0n1", "Fill a drive once, after a question"),
+            ("fiord precondition /dev/nvme0n1", "Fill a drive once; the command asks first"),
             (
                 "fiord precondition --random --limit=120 --yes /dev/nvme0n1",
                 "Then write randomly until the rate is steady, for at most two hours",
@@ -248,7 +248,7 @@ fn examples_of_devices(subcommand: &str) -> &'static [ManualEntry] {
         ],
         "verify" => &[(
             "fiord verify --journal=job.journal /dev/nvme0n1",
-            "After a crash: is everything there that the drive had flushed",
+            "Check after a crash whether a drive still has all flushed data",
         )],
         "powercut" => &[(
             "fiord powercut /dev/nvme1n1 --cut='ipmitool power off' --restore='ipmitool power on' --rounds=20",

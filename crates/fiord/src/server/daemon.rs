@@ -1,7 +1,7 @@
 //! A server in the background: another process of this program, in a session of its own.
 //!
-//! The process that the user started ends when the server listens, so that a script can go on. `fork(2)` alone does not
-//! suffice, because it copies only one thread.
+//! The process that the user started ends when the server listens, so that a script can continue. `fork(2)` alone
+//! does not suffice, because it copies only one thread.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -27,7 +27,7 @@ const PRIORITY: u32 = 3 * 8 + 6;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DaemonError {
     /// Another server has the file.
-    #[error("the server with process id {id} runs, says {}. To fix: end it, or name another file", .path.display())]
+    #[error("{} says that a server with process id {id} is running. To fix: end it, or name another file", .path.display())]
     Runs {
         path: PathBuf,
         /// Process id of the server.

@@ -56,7 +56,7 @@ pub(super) enum SubcommandArgs {
     Devices(devices::DevicesArgs),
     /// Fill devices with data before a measurement.
     Precondition(precondition::PreconditionArgs),
-    /// Check a drive or file after a crash: is everything there that it had flushed.
+    /// Check after a crash whether a drive or file still has all flushed data.
     Verify(verify::VerifyArgs),
     /// Cut the power of a device in the middle of writes and check what it kept.
     Powercut(powercut::PowercutArgs),

@@ -8,7 +8,7 @@ use clap::{Arg, ArgAction, Command};
 /// The name of the argument that takes what belongs to a job.
 pub(crate) const JOB: &str = "job";
 
-/// Puts the arguments that belong to a job behind `--`, which ends the options of the subcommand for clap. Keeps the
+/// Puts the arguments that belong to a job after `--`, which ends the options of the subcommand for clap. Keeps the
 /// arguments of a subcommand that takes no job.
 ///
 /// An option without `=` whose value is the next argument takes it along only if the subcommand has the option: the

@@ -13,7 +13,7 @@ use super::job_arguments::{option_of, takes_next};
 /// was meant. `line`: the arguments with the name of the subcommand. Messages about options of jobs are those of a run.
 pub(super) fn find(command: &Command, line: &[String]) -> Option<Diagnostic> {
     let takes_job = command.get_arguments().any(|arg| arg.get_id() == JOB);
-    // Options of a subcommand can stand behind the name of one of its own: `fiord keys create --keys=DIR`. clap says
+    // Options of a subcommand can stand after the name of one of its own: `fiord keys create --keys=DIR`. clap says
     // where they may stand.
     let mut levels = vec![command];
     let mut own = vec!["help"];

@@ -38,7 +38,7 @@ fn alternated_runs_are_compared_with_the_printed_command() {
     assert_eq!(order, ["a", "b", "b", "a", "a", "b", "b", "a", "a", "b"], "{}", ran.err);
     // A second call has nothing left to do.
     let again = place.run("run --repeat 5 --interleave --eta=always a.fio b.fio").ok();
-    let exist = "10 of 10 runs exist already; --restart measures again\n";
+    let exist = "all 10 runs exist already; --restart measures again\n";
     assert_eq!(again.out, format!("{exist}{}", ran.out));
     let text = place.run("compare a-b.runs/a a-b.runs/b").ok().out;
     assert!(text.starts_with("A  a-b.runs/a  (5 runs, fio-3.42"), "{text}");

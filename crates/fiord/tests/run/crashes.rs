@@ -200,7 +200,10 @@ fn targets_and_journals_that_cannot_be_checked() {
     refused("verify --journal=none", "there is no file none");
     refused("verify --journal=t", "t: it is not a journal of fiord");
     refused("verify --journal=j .", ". is neither a block device nor a regular file");
-    refused("verify --journal=j --extents=t", "it is the target, the journal, or no regular file");
+    refused(
+        "verify --journal=j --extents=t",
+        "it is the target, the journal, or not a regular file",
+    );
     refused("verify", "--journal <FILE>");
     assert_eq!(place.run("verify --journal=j u --same-target").status, Some(250));
     // A copy is as good as the target.

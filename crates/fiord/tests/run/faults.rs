@@ -54,7 +54,7 @@ fn faults_that_cannot_occur_are_refused() {
         ("--sim_faults=lost:bytes=1m --sim_size=1m", "beyond the device of 1048576 bytes"),
         (
             "--sim_faults=misdirected_read:op=1:by=1m --sim_size=1m",
-            "no place is 1048576 bytes away",
+            "has no place that is 1048576 bytes away",
         ),
         ("--sim_faults=flipped:op=1", "unknown fault `flipped`"),
         ("--sim_faults=lost", "does not say when it strikes"),

@@ -48,12 +48,12 @@ fn the_other_hosts_finish_and_ctrl_c_reports_with_the_name_of_the_one_that_hangs
     assert!(!err.contains("host n1"), "{err}");
     let document: Value = serde_json::from_str(&out).unwrap();
     let hosts = &document["fiord"]["hosts"];
-    // A host that was left behind is lost. One whose agent could still report is not.
+    // A host that was abandoned is lost. One whose agent could still report is not.
     let status = if hosts[1]["complete"] == 1 { 128 } else { 249 };
     assert_eq!(ran.status, Some(status), "{out}{err}");
     assert_eq!((&hosts[0]["complete"], &hosts[0]["io_bytes"]), (&1.into(), &(1 << 20).into()));
     assert_eq!(document["client_stats"][0]["read"]["io_bytes"], 1 << 20, "{document}");
-    // The host said what hangs before it ended, or was left behind.
+    // The host said what hangs before it ended, or was abandoned.
     let about = format!("{}{}{err}", hosts[1]["failure"], hosts[1]["errors"]);
     assert!(
         about.contains("hangs in") || about.contains("it did not end within"),

@@ -32,7 +32,10 @@ fn verify_states_are_kept_here_and_go_back_to_their_hosts() {
     std::fs::remove_file(place.path("n2-a.b-0-verify.state")).unwrap();
     let ran = run(&place, "n1,n2", &check);
     assert_eq!(ran.status, Some(1), "{ran:?}");
-    assert!(ran.err.contains("the coordinator has no file with the name of this host"), "{ran:?}");
+    assert!(
+        ran.err.contains("the --aux-path of the coordinator contains no file whose name"),
+        "{ran:?}"
+    );
     assert!(ran.err.contains("host n2") && !ran.err.contains("host n1:"), "{ran:?}");
 }
 

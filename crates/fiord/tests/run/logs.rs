@@ -1,5 +1,5 @@
-//! Tests of logs (`write_bw_log` and its like): names, columns and rows as fio's, windows, and what happens when a log
-//! cannot be written.
+//! Tests of logs (`write_bw_log` and similar options): names, columns and rows as fio's, windows, and what happens
+//! when a log cannot be written.
 
 use std::collections::BTreeMap;
 use std::fs;

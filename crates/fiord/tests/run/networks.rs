@@ -36,7 +36,7 @@ serve() {
 clients() { for i in $(seq "$HOSTS"); do printf -- '--client=10.77.0.%s ' "$i"; done; }
 "#;
 
-/// Runs a script behind [`NETWORK`]. `None`: this machine cannot, and the reason is printed.
+/// Runs a script after [`NETWORK`]. `None`: this machine cannot, and the reason is printed.
 pub(crate) fn run(place: &Place, hosts: usize, script: &str) -> Option<Ran> {
     place.write("script", format!("{NETWORK}{script}"));
     let shell =

@@ -149,7 +149,7 @@ fn ctrl_c_ends_the_writer_and_the_round_is_repeated() {
     let ran = end(child, Duration::from_secs(60));
     assert_eq!(ran.status, Some(128), "{ran:?}");
     assert!(
-        ran.err.contains("stopped; to go on, run `fiord powercut --resume=d/powercut.json`"),
+        ran.err.contains("stopped; to continue, run `fiord powercut --resume=d/powercut.json`"),
         "{ran:?}"
     );
     assert!(!runs(&writer) && !place.path("d/round-0001.journal").exists());

@@ -46,7 +46,7 @@ fn writes_keep_their_flushes_and_their_data() {
     assert_eq!(work(&json)[0].2, [(4096, 1), (3 * 4096, 3), (0, 0)]);
     let log = std::fs::read_to_string(place.path("log")).unwrap();
     let lines: Vec<&str> = log.lines().skip(3).collect();
-    // Each flush takes 1 ms, and the write behind it waits. Without a flag for FUA, a flush follows the write.
+    // Each flush takes 1 ms, and the write after it waits. Without a flag for FUA, a flush follows the write.
     assert_eq!(
         lines,
         [

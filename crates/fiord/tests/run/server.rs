@@ -261,7 +261,7 @@ fn a_server_goes_on_in_the_background() {
     let kill = |signal: &str| std::process::Command::new("kill").args([signal, &pid]).status();
     let ran = place.run("--server=sock:t --daemonize=pid");
     assert_eq!(ran.status, Some(1), "{ran:?}");
-    assert!(ran.err.contains(&format!("the server with process id {pid} runs")), "{ran:?}");
+    assert!(ran.err.contains(&format!("a server with process id {pid} is running")), "{ran:?}");
     let endpoint = Endpoint::Unix(place.path("s"));
     let mut client = Agents::connect(Hub::new().unwrap(), &endpoint);
     client.run(&["--name=a", "--ioengine=null", "--size=64k"]);

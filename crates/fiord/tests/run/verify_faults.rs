@@ -359,7 +359,7 @@ fn make_stale(place: &Place, device: &str, pause: u64) -> (bool, Ran) {
 fn a_block_that_is_stale_by_251_generations_is_found() {
     let place = Place::new();
     for (lost, more) in [(250, ""), (251, ""), (502, "--iodepth=4"), (2510, "--verify_async=1")] {
-        // The first write is torn behind its end, so it is stored.
+        // The first write is torn after its end, so it is stored.
         let line = format!(
             "--name=s --ioengine=sim --size=4k --bs=4k --rw=randwrite --norandommap --verify=fiord \
              --io_size={} --sim_faults=torn:op=1:sector=8,lost:rate=100:count={lost} \

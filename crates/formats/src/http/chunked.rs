@@ -34,7 +34,7 @@ enum ChunkState {
     End,
 }
 
-/// What a chunked body goes on with.
+/// What follows in a chunked body.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ChunkStep<'a> {
     /// The input is used up.

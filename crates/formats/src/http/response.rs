@@ -15,7 +15,7 @@ const MAX_REFUSAL: u64 = 1 << 20;
 /// How much of wrong bytes an error shows.
 const SHOWN: usize = 40;
 
-/// What an answer goes on with.
+/// What follows in an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub enum HttpEvent<'a> {
     /// The input is used up.

@@ -6,7 +6,7 @@ use fiord_types::Errno;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineProblem {
     /// The line has a number of columns that no log has, or not as many as the log.
-    #[error("it has {found} columns, but {expected}")]
+    #[error("it has {found} columns, expected {expected}")]
     Columns {
         /// Columns of the line.
         found: usize,
@@ -49,7 +49,7 @@ pub enum LogError {
     /// The source cannot be read.
     #[error("cannot read the log: {}", Errno::explain(.0))]
     Read(#[from] std::io::Error),
-    /// A line is not a row. The reader can go on with the next line.
+    /// A line is not a row. The reader can continue with the next line.
     #[error("line {number} is not a row of a log: {problem}: `{text}`")]
     Line {
         /// The line, from 1.
@@ -59,7 +59,7 @@ pub enum LogError {
         /// What is wrong.
         problem: LineProblem,
     },
-    /// Compressed data is damaged. The reader cannot go on.
+    /// Compressed data is damaged. The reader cannot continue.
     #[error("the compressed data is damaged after row {rows}: {reason}")]
     Compressed {
         /// Rows before the damage.
@@ -86,7 +86,7 @@ pub enum LogError {
     /// A later version of fiord wrote the file.
     #[error("it is a compact log of version {0}, which this fiord cannot read")]
     Version(u8),
-    /// A block of a compact log is damaged. The reader can go on with the next intact block.
+    /// A block of a compact log is damaged. The reader can continue with the next intact block.
     #[error("the block at byte {at} is damaged: its {what} is wrong")]
     Block {
         /// Where the block begins in the file.
@@ -97,7 +97,7 @@ pub enum LogError {
 }
 
 impl LogError {
-    /// Whether the reader can go on after it.
+    /// Whether the reader can continue after it.
     #[must_use]
     pub const fn can_skip(&self) -> bool {
         matches!(self, LogError::Line { .. } | LogError::Direction { .. } | LogError::Block { .. })

@@ -18,7 +18,7 @@ pub const BINS: usize = 1856;
 const BINS_OF_A_GROUP: usize = 64;
 /// Columns before the first bin.
 const BEFORE: usize = 3;
-const EXPECTED: &str = "a histogram log has 3 and 1856, 928, 464, 232, 116, 58 or 29 bins";
+const EXPECTED: &str = "3 and 1856, 928, 464, 232, 116, 58 or 29 bins";
 
 /// How many neighbouring bins are merged: `2^c`, where `c` is `log_hist_coarseness`, 0 to 6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

@@ -144,7 +144,7 @@ fn an_invalid_line_has_a_number_and_the_next_one_is_read() {
                 "the direction is 3, but must be 0 (read), 1 (write) or 2 (trim)",
                 "0, 1, 3, 4096, 0"
             ),
-            wrong(5, "it has 3 columns, but a log has 4 to 8", "0, 1, 0"),
+            wrong(5, "it has 3 columns, expected 4 to 8", "0, 1, 0"),
             wrong(
                 6,
                 "the priority `0x1g` is neither 0, 1 nor 0x followed by four digits",
@@ -158,10 +158,10 @@ fn an_invalid_line_has_a_number_and_the_next_one_is_read() {
             "8".to_owned(),
             wrong(
                 9,
-                "it has 6 columns, but the lines before it have another number",
+                "it has 6 columns, expected as many as the lines before it",
                 "1, 1, 1, 4096, 4096, 0"
             ),
-            wrong(10, "it has 3 columns, but a log has 4 to 8", "9, 8, 1"),
+            wrong(10, "it has 3 columns, expected 4 to 8", "9, 8, 1"),
         ]
     );
 }

@@ -52,7 +52,7 @@ pub enum HandshakeStep {
     Send(Vec<u8>),
     /// Receive more bytes.
     Receive,
-    /// Begin TLS on the connection. Then go on without bytes: the rest of the connection is encrypted.
+    /// Begin TLS on the connection. Then continue without bytes: the rest of the connection is encrypted.
     StartTls,
     /// Send these bytes, which may be none. The handshake is complete: if the export is to be used, requests follow.
     Done(Vec<u8>, Export),

@@ -96,7 +96,7 @@ pub enum NbdError {
     Broken(&'static str),
 }
 
-/// The server's words behind a message.
+/// The server's words after a message.
 fn after(said: &str) -> String {
     if said.is_empty() { String::new() } else { format!(" ({said})") }
 }

@@ -84,11 +84,11 @@ pub fn header(bytes: &[u8]) -> Result<Option<(ReplyHeader, usize)>, NbdError> {
             Ok(Some((ReplyHeader { cookie, done: true, content: ReplyContent::Simple(errno) }, 16)))
         }
         STRUCTURED => chunk(fields),
-        _ => Err(NbdError::Broken("a reply does not begin as one")),
+        _ => Err(NbdError::Broken("a reply begins with an unknown magic number")),
     }
 }
 
-/// Reads a chunk behind its first 4 bytes.
+/// Reads a chunk after its first 4 bytes.
 fn chunk(mut fields: Fields) -> Result<Option<(ReplyHeader, usize)>, NbdError> {
     let (Some(flags), Some(kind)) = (fields.u16(), fields.u16()) else { return Ok(None) };
     let (Some(cookie), Some(len)) = (fields.u64(), fields.u32()) else { return Ok(None) };
@@ -98,11 +98,11 @@ fn chunk(mut fields: Fields) -> Result<Option<(ReplyHeader, usize)>, NbdError> {
         NONE if len != 0 => wrong("an empty chunk has a length"),
         NONE if flags & DONE == 0 => wrong("an empty chunk does not end its reply"),
         NONE => Ok(Some((header(ReplyContent::Nothing), 20))),
-        OFFSET_DATA if len <= 8 => wrong("a chunk of data has none"),
+        OFFSET_DATA if len <= 8 => wrong("a chunk of data is empty"),
         OFFSET_DATA => {
             Ok(fields.u64().map(|offset| (header(ReplyContent::Data { offset, len: len - 8 }), 28)))
         }
-        OFFSET_HOLE if len != 12 => wrong("a hole has another length than 12"),
+        OFFSET_HOLE if len != 12 => wrong("the chunk of a hole is not 12 bytes long"),
         OFFSET_HOLE => {
             let (Some(offset), Some(len)) = (fields.u64(), fields.u32()) else { return Ok(None) };
             match len {

@@ -51,7 +51,7 @@ pub enum NbdUriError {
     )]
     PreSharedKey,
     /// A value that is neither true nor false.
-    #[error("sets `tls-verify-peer` to something else than `true` or `false`")]
+    #[error("sets `tls-verify-peer` to something other than `true` or `false`")]
     VerifyPeer,
     /// The scheme is that of sockets between virtual machines and their hosts.
     #[error("asks for a vsock connection, which `ioengine=nbd` does not have")]

@@ -122,7 +122,7 @@ pub enum InvalidLines {
 pub struct TraceOptions {
     /// What happens with invalid lines. Invalid records of a binary trace always end the reading.
     pub invalid: InvalidLines,
-    /// Longest time between two events. A longer gap is an error: most are wrong units.
+    /// Longest time between two events. A longer gap is an error, because it usually means a wrong unit.
     pub longest_gap: Nanos,
 }
 

@@ -233,7 +233,7 @@ struct Words {
     lanes: [u64; 4],
     /// Lane of the next word.
     next: usize,
-    /// Words that the lanes give in turn, before the first lane goes on alone.
+    /// Words that the lanes give in turn, before the first lane continues alone.
     left: u64,
 }
 

@@ -10,8 +10,8 @@ use super::method::{Digest, Method};
 pub enum IntervalError {
     /// The interval is shorter than the header and the digest.
     #[error(
-        "an interval of {length} bytes is too short for the header and digest of {needed} bytes; \
-         To fix: increase verify_interval or the block size"
+        "an interval of {length} bytes is too short for the header and digest of {needed} bytes. To fix: increase \
+         verify_interval or the block size"
     )]
     TooShort {
         /// Length of the interval in bytes.

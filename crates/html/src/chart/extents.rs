@@ -21,7 +21,7 @@ const LABEL: f64 = 84.0;
 pub struct MappedExtent {
     /// First byte.
     pub from: f64,
-    /// The byte behind the last one.
+    /// The byte after the last one.
     pub to: f64,
     /// Class of the extent, one of the names of the classes.
     pub class: String,

@@ -107,7 +107,7 @@ pub enum LostHost {
     /// Ends the run on all hosts.
     #[default]
     Abort,
-    /// Goes on with the other hosts.
+    /// Continues with the other hosts.
     Continue,
 }
 

@@ -1,7 +1,7 @@
 //! Which hosts a command line names, and what each of them is to run.
 //!
 //! `--hosts` and `--hostsfile` name hosts that run all jobs. `--client` names servers that run the job files between it
-//! and the next `--client`, as in fio. Several `--client` in a row share the files behind them.
+//! and the next `--client`, as in fio. Several `--client` in a row share the files after them.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -200,7 +200,7 @@ pub fn hosts_command(args: &[String]) -> Result<Option<HostsCommand>, Vec<Diagno
 #[derive(Default)]
 struct Split {
     groups: Vec<HostGroup>,
-    /// The job files in front of the first host.
+    /// The job files before the first host.
     early: HostGroup,
     /// Arguments that do not go to all hosts.
     taken: Vec<usize>,
@@ -302,7 +302,7 @@ impl Split {
                         format!("no job for {name}"),
                         host.map(|host| host.place.clone()),
                     )
-                    .help("To fix: write the job file behind the hosts that run it"),
+                    .help("To fix: write the job file after the hosts that run it"),
                 );
             }
             group.options.clone_from(&options);

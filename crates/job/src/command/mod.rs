@@ -449,7 +449,7 @@ impl Reading {
         }
     }
 
-    /// Warns about options in front of the jobs that each job file sets to another value. As in fio, the file wins.
+    /// Warns about options before the jobs that each job file sets to another value. As in fio, the file wins.
     fn check_defaults(&mut self) {
         let last = |settings: &[Setting], def| settings.iter().rposition(|s| s.def == def);
         for (index, default) in self.command_globals.iter().enumerate() {

@@ -308,7 +308,7 @@ pub static COMMANDS: &[CommandDef] = &[
     built(
         "client",
         Required("HOST"),
-        "Run the job files behind it on the server on HOST, or on the servers that the file HOST lists",
+        "Run the job files after it on the server on HOST, or on the servers that the file HOST lists",
     ).group(HelpGroup::Hosts)
     .letter('C'),
     built("remote-config", Required("FILE"), "The servers read the job file FILE of their own").group(HelpGroup::Hosts)

@@ -60,7 +60,7 @@ pub struct EngineDef {
     /// that (`--no-exec`).
     pub runs_programs: bool,
     /// The option of the engine that names the target of a job, instead of `filename`. Such a target must exist: the job
-    /// creates no file and extends none, and it has one target. Empty: `filename` and its like name the targets.
+    /// creates no file and extends none, and it has one target. Empty: `filename` and similar options name the targets.
     pub target_named_by: &'static str,
     /// Whether it works only on devices with zones.
     pub needs_zones: bool,

@@ -107,7 +107,7 @@ pub struct FaultTrigger {
     pub op: Option<NonZeroU64>,
     /// `rate`: with this probability, in per cent.
     pub rate: Option<f64>,
-    /// `bytes`: at I/Os that touch one of these bytes: the first, and the one behind the last.
+    /// `bytes`: at I/Os that touch one of these bytes: the first, and the one after the last.
     pub bytes: Option<(Bytes, Bytes)>,
     /// `count`: at most so often.
     pub count: Option<NonZeroU64>,

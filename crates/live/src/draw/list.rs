@@ -12,7 +12,7 @@ use crate::rows::{ListRow, LiveSort, rows};
 /// Formats one value of a row.
 type Format = fn(&ListRow<'_>, &LiveModel) -> String;
 
-/// A column behind the name.
+/// A column after the name.
 struct Column {
     title: &'static str,
     width: u16,

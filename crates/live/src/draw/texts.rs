@@ -13,7 +13,7 @@ const MAX_FINDINGS: usize = 4;
 const KEYS: [(&str, &str); 11] = [
     ("q", "end the run now; its report covers the time until then"),
     ("Ctrl-C", "end the run like a signal (exit status 128)"),
-    ("p, Space", "pause the view; the run goes on"),
+    ("p, Space", "pause the view; the run continues"),
     ("Up, Down, k, j", "select a job or host; scroll"),
     ("PgUp, PgDn, Home, End", "move further"),
     ("Enter, Right", "show the selected host or job"),
@@ -26,7 +26,7 @@ const KEYS: [(&str, &str); 11] = [
 
 const REPLAY_KEYS: [(&str, &str); 13] = [
     ("q, Ctrl-C", "end the replay"),
-    ("p, Space", "pause, go on; at the end, begin again"),
+    ("p, Space", "pause or continue; at the end, begin again"),
     ("Left, Right", "go back or forward by a 20th of the run"),
     (", .", "go back or forward by one interval, and pause"),
     ("0 to 9", "go to the beginning, or to 10 % to 90 % of the run"),

@@ -141,7 +141,7 @@ pub struct Scramble {
     mark: u64,
     /// Number of groups made, counted if signatures have to be checked.
     groups: u64,
-    /// A buffer may hold something else than the last write put there: data that was read, or part
+    /// A buffer may hold something other than the last write put there: data that was read, or part
     /// of a block of another size.
     doubtful: bool,
     /// All writes have one size.

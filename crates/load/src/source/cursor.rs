@@ -18,8 +18,8 @@ pub(super) struct OffsetGenerator {
     /// With a skip, the I/O that ends at the end of the file is the last one of the file, unless
     /// the job transfers more than the files hold. As in fio.
     stops_at_end: bool,
-    /// I/Os have holes between them. In a file that goes on after the region, the file is done when the hole after an I/O reaches
-    /// the end of the region. As in fio.
+    /// I/Os have holes between them. In a file that continues after the region, the file is done when the hole after
+    /// an I/O reaches the end of the region. As in fio.
     holes: bool,
     /// Every n-th I/O has a random offset.
     nth: u32,

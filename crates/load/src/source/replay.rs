@@ -200,7 +200,7 @@ impl ReplayCursor {
         Upcoming::Step(Nanos(self.ring.steps[taken as usize % ROOM][0].load(Ordering::Relaxed)))
     }
 
-    /// Looks whether steps were fed.
+    /// Checks whether steps were fed.
     fn look(&self, taken: u64) -> bool {
         self.fed.set(self.ring.fed.0.load(Ordering::Acquire));
         self.fed.get() > taken

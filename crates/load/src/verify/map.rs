@@ -77,8 +77,8 @@ pub enum ClaimRefused {
     /// The granule at this offset is claimed already. Claim again when that claim is settled.
     #[error("another I/O is in flight at offset {}", .0.0)]
     Busy(Bytes),
-    /// The range ends behind the target.
-    #[error("the range ends behind the target")]
+    /// The range ends beyond the target.
+    #[error("the range ends beyond the end of the target")]
     Outside,
 }
 
@@ -378,7 +378,7 @@ impl WriteMap {
                 word => word.to_le_bytes().into_iter().for_each(|byte| bytes[byte as usize] += 1),
             }
         }
-        // The last word has bytes for granules behind the target, which are 0. The last granule may be short.
+        // The last word has bytes for granules beyond the target, which are 0. The last granule may be short.
         let count = self.bytes.div_ceil(self.granule);
         bytes[0] -= self.words.len() as u64 * 8 - count;
         let mut counts = MapCounts::default();

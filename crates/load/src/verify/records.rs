@@ -57,7 +57,7 @@ impl WriteRecords {
         writes.get(&range.start).filter(|(end, _)| *end == range.end).map(|(_, value)| *value)
     }
 
-    /// The first write that begins at `from` or behind it.
+    /// The first write that begins at `from` or after it.
     #[must_use]
     pub fn next(&self, from: u64) -> Option<Range<u64>> {
         self.lock().range(from..).next().map(|(start, (end, _))| *start..*end)

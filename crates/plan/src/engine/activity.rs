@@ -72,11 +72,11 @@ pub(crate) fn cpuio(job: Reading, messages: &mut Messages) -> CpuioPlan {
     }
     let chunk = job.get(CPUCHUNKS);
     if chunk == Nanos::ZERO {
-        let what = "`cpuchunks=0` leaves no CPU time to a cycle";
-        messages.push(
-            job.error(CPUCHUNKS, what)
-                .help("To fix: write microseconds: 50000 is the default, 100 a short cycle"),
-        );
+        let what = "`cpuchunks=0` makes cycles without CPU time";
+        messages.push(job.error(CPUCHUNKS, what).help(
+            "To fix: write the CPU time of a cycle in microseconds, such as `cpuchunks=50000` (the \
+             default)",
+        ));
     }
     let load_percent = NonZeroU8::new(load.clamp(1, 100) as u8).unwrap_or(NonZeroU8::MIN);
     CpuioPlan { load_percent, chunk, mode: job.get(CPUMODE) }

@@ -75,7 +75,7 @@ fn ceph(job: Reading, messages: &mut Messages) -> CephPlan {
 fn keeps_objects(job: Reading, messages: &mut Messages) {
     for option in [UNLINK, UNLINK_EACH_LOOP].into_iter().filter(|option| job.get(*option)) {
         let what =
-            format!("`ioengine=rados` removes no objects: `{}` has no effect", option.name());
+            format!("`ioengine=rados` does not remove objects: `{}` has no effect", option.name());
         messages.push(job.no_effect(option, what));
     }
 }
@@ -85,7 +85,7 @@ fn encryption(job: Reading, messages: &mut Messages) -> Option<RbdEncryption> {
     let passphrase = job.get(RBD_ENCRYPTION_PASSPHRASE);
     let Some(word) = job.get(RBD_ENCRYPTION_FORMAT) else {
         if passphrase.is_some() {
-            let what = "`rbd_encryption_passphrase` is of no use without `rbd_encryption_format`";
+            let what = "`rbd_encryption_passphrase` has no effect without `rbd_encryption_format`";
             let help = "To fix: add `rbd_encryption_format=luks2` or `luks1`";
             messages.push(job.error(RBD_ENCRYPTION_PASSPHRASE, what).help(help));
         }

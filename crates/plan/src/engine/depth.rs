@@ -19,7 +19,7 @@ pub(crate) fn depth(job: Reading, engine: &EnginePlan, messages: &mut Messages) 
     if depth > DEEPEST {
         messages.push(
             job.error(IODEPTH, format!("value out of range: `iodepth={depth}` ({DEEPEST} max)"))
-                .help(format!("To fix: write at most {DEEPEST}; devices queue far fewer I/Os")),
+                .help(format!("To fix: write at most {DEEPEST}: devices queue far fewer I/Os")),
         );
         depth = DEEPEST;
     }
@@ -36,8 +36,15 @@ pub(crate) fn depth(job: Reading, engine: &EnginePlan, messages: &mut Messages) 
     const THREADS: u32 = 4096;
     if depth > THREADS && engine.def().is_synchronous() && offload {
         messages.push(
-            job.error(IODEPTH, format!("`io_submit_mode=offload` makes {depth} threads"))
-                .help(format!("To fix: use at most {THREADS}, or `ioengine=io_uring`")),
+            job.error(
+                IODEPTH,
+                format!(
+                    "`io_submit_mode=offload` needs {depth} threads, one for each I/O in flight"
+                ),
+            )
+            .help(format!(
+                "To fix: set `iodepth` to at most {THREADS}, or use `ioengine=io_uring`"
+            )),
         );
     }
     let low = job.get(IODEPTH_LOW).filter(|low| *low > 0 && *low < depth);

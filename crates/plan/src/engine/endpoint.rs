@@ -17,8 +17,8 @@ use crate::model::{EndpointError, EndpointPlan, EndpointSubject, EnginePlan, Fil
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
-/// The targets of a job. `address`: the value of the option that names the target, `None` if `filename` and its like name
-/// targets. `server`: the server, without secrets, if the addresses do not contain it.
+/// The targets of a job. `address`: the value of the option that names the target, `None` if `filename` and similar
+/// options name targets. `server`: the server, without secrets, if the addresses do not contain it.
 pub(super) fn plan(
     job: Reading,
     address: Option<PathBuf>,
@@ -141,8 +141,7 @@ fn refuse_blocks(
 
 /// The error for a target that its server does not permit to change.
 fn read_only(job: Reading, path: &Path) -> Diagnostic {
-    let what =
-        format!("the server permits no writes and no trims: `{}` is read-only", path.display());
+    let what = format!("the server forbids writes and trims: `{}` is read-only", path.display());
     job.error(paths::naming(job), what)
         .help("To fix: use `rw=read` or `rw=randread`, or let the server permit writes")
 }

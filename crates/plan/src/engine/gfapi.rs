@@ -24,7 +24,7 @@ pub(super) fn options(job: Reading, messages: &mut Messages) -> GfapiPlan {
     let volume = required(VOLUME, "To fix: name the volume: `volume=bench`");
     let server = required(BRICK, "To fix: name a server of the volume: `brick=gluster1`");
     for option in [UNLINK, UNLINK_EACH_LOOP].into_iter().filter(|option| job.get(*option)) {
-        let what = format!("`ioengine={}` removes no files of a volume", job.get(IOENGINE));
+        let what = format!("`ioengine={}` does not remove files of a volume", job.get(IOENGINE));
         let help =
             format!("To fix: leave out `{}`, and remove the files with a client", option.name());
         messages.push(job.error(option, what).help(help));

@@ -50,7 +50,8 @@ pub(super) fn options(job: Reading, messages: &mut Messages) -> HttpPlan {
     }
     let reads = job.get(HTTP_READ);
     if reads == HttpReads::List && mode != HttpMode::S3 {
-        let what = "`http_read=list` needs S3: fiord knows no list of a WebDAV or Swift server";
+        let what =
+            "`http_read=list` needs S3: fiord cannot list the objects of a WebDAV or Swift server";
         let help = "To fix: set `http_mode=s3`, or use `http_read=head`";
         messages.push(job.error(HTTP_READ, what).help(help));
     }
@@ -120,7 +121,10 @@ fn s3(job: Reading, mode: HttpMode, messages: &mut Messages) -> S3Plan {
 /// Refuses a text that cannot be the value of a header.
 fn refuse_line_ends(job: Reading, option: Opt<String>, text: &str, messages: &mut Messages) {
     if text.contains(|c: char| c.is_control()) {
-        let what = format!("`{}` contains a control character, which no header can", option.name());
+        let what = format!(
+            "`{}` contains a control character, which an HTTP header cannot contain",
+            option.name()
+        );
         messages.push(
             job.error(option, what).help("To fix: check its value, or the file that it comes from"),
         );

@@ -188,7 +188,7 @@ fn of_open_file(
 }
 
 fn written_read_only(job: Reading) -> Diagnostic {
-    let what = "the property `read-only=true` permits no job that writes or trims";
+    let what = "the property `read-only=true` forbids jobs that write or trim";
     job.error(LIBBLKIO_PRE_CONNECT_PROPS, what)
         .help("To fix: leave it out, or use `rw=read` or `rw=randread`")
 }
@@ -248,7 +248,8 @@ pub(crate) fn process(
         }
         other if shares && other.path().is_none() => {
             let what = format!(
-                "`libblkio_driver={}` hands the buffers to another process as a file, which this memory is not",
+                "`libblkio_driver={}` shares the buffers with another process as a file, which this `mem` does not \
+                 provide",
                 driver.word()
             );
             let help = "To fix: leave out `mem`, or use `mem=mmaphuge` for huge pages";

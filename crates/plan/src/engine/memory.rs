@@ -12,7 +12,7 @@ pub(super) fn check(job: Reading, engine: &EnginePlan, _: &Load, messages: &mut 
     if job.get(IO_SUBMIT_MODE) == IoSubmitMode::Offload {
         let name = engine.def().name;
         let what = format!("`ioengine={name}` cannot share its memory among threads");
-        let help = "To fix: leave it out: the engine waits for no device";
+        let help = "To fix: leave it out: the engine does not wait for a device";
         messages.push(job.error(IO_SUBMIT_MODE, what).help(help));
     }
 }

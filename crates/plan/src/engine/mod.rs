@@ -195,7 +195,8 @@ fn uncached(job: Reading) -> bool {
     job.get(pvsync2::UNCACHED).unwrap_or(0) != 0
 }
 
-/// The targets of one instance. `naming`: those that `filename` and its like name, if no option of the engine does.
+/// The targets of one instance. `naming`: those that `filename` and similar options name, if no option of the engine
+/// does.
 pub(crate) fn addresses(
     job: Reading,
     engine: &EnginePlan,

@@ -34,8 +34,9 @@ const fn is_datagram(protocol: Protocol) -> bool {
 pub(crate) fn refuse_peers(jobs: &[Reading], messages: &mut Messages) {
     for job in jobs {
         if let Some(peer) = job.get(PEER) {
-            let what =
-                format!("`peer={peer}` is another host of the run, and this run has one host");
+            let what = format!(
+                "`peer={peer}` names another host of the run, but this run has only one host"
+            );
             let help = "To fix: name hosts with --hosts, --client or --ranks, or write `hostname` and `listen` instead";
             messages.push(job.error(PEER, what).help(help));
         }
@@ -229,8 +230,8 @@ pub(super) fn port(job: Reading, last: Option<u32>, instance: u32, messages: &mu
     let port = first.saturating_add(instance);
     if let Some(last) = last.filter(|last| port > *last) {
         let what = format!(
-            "each instance of the job has a port of its own, and the last one has {port}, which is \
-             above {last}"
+            "each instance of the job uses a port of its own, and the last instance would use {port}, which is above \
+             {last}"
         );
         messages.push(job.error(PORT, what).help("To fix: use a smaller `port` or `numjobs`"));
     }

@@ -75,7 +75,10 @@ pub(crate) fn write_commands(engine: &EnginePlan) -> Option<Vec<(WriteCommand, u
 pub(super) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
     let def = engine.def();
     if def.needs_zones && load.zoned.is_none() && load.mix.has(Dir::Trim) {
-        let what = format!("a trim with `ioengine={}` is the reset of a zone", def.name);
+        let what = format!(
+            "a trim with `ioengine={}` resets a zone, which needs `zonemode=zbd`",
+            def.name
+        );
         messages.push(job.error(ZONEMODE, what).help("To fix: add `zonemode=zbd`"));
     }
     if load.sync_file_range.is_some() {
@@ -176,7 +179,7 @@ fn depth(job: Reading, kind: FileKind, shown: &str, messages: &mut Messages) {
         ),
         FileKind::Char if depth > ROOM => (
             format!(
-                "the sg driver has room for {ROOM} commands on `{shown}`: no more than that are in flight"
+                "the sg driver queues at most {ROOM} commands for `{shown}`, so no more I/Os are in flight"
             ),
             "To fix: use more `numjobs`, each of which opens the device",
         ),

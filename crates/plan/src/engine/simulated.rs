@@ -27,7 +27,7 @@ pub(super) fn options(job: Reading, messages: &mut Messages) -> SimPlan {
     if damages && job.is_set(SIM_STORE) && !job.get(SIM_STORE) {
         let what = format!("{} changes stored data, but `sim_store=0` stores none", option.name);
         let error = job.error(option, what);
-        messages.push(error.help("To fix: remove `sim_store=0`"));
+        messages.push(error.help("To fix: leave out `sim_store=0`"));
     }
     let size = job.get(SIM_SIZE);
     for fault in &faults {
@@ -52,9 +52,12 @@ fn impossible(fault: &SimFault, size: Bytes) -> Option<String> {
         return Some(format!("byte {} is beyond the device of {device} bytes", first.0));
     }
     match fault.effect {
-        FaultEffect::Misdirected { by: Some(by), .. } if by.unsigned_abs() >= device => Some(
-            format!("no place is {} bytes away on a device of {device} bytes", by.unsigned_abs()),
-        ),
+        FaultEffect::Misdirected { by: Some(by), .. } if by.unsigned_abs() >= device => {
+            Some(format!(
+                "a device of {device} bytes has no place that is {} bytes away",
+                by.unsigned_abs()
+            ))
+        }
         _ => None,
     }
 }

@@ -101,7 +101,7 @@ pub(crate) fn naming(job: Reading) -> &'static OptionDef {
 /// The error for a missing file that the job does not create.
 fn no_target(job: Reading, path: &Path) -> Diagnostic {
     let (shown, engine) = (path.display(), job.spec.engine().name);
-    let what = format!("`{shown}` does not exist, and `ioengine={engine}` creates no file");
+    let what = format!("`{shown}` does not exist, and `ioengine={engine}` does not create files");
     job.error(naming(job), what)
         .help(format!("To fix: check the path, or create the file: truncate -s 1G {shown}"))
 }
@@ -257,7 +257,7 @@ pub(super) fn no_device(job: Reading, path: &Path) -> Diagnostic {
     let option = naming(job);
     job.error(
         option,
-        format!("there is no device `{shown}`, and fiord creates no regular files in /dev"),
+        format!("there is no device `{shown}`, and fiord does not create regular files in /dev"),
     )
     .help("To fix: check the name of the device (`lsblk` lists them)")
 }

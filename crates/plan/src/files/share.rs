@@ -52,7 +52,8 @@ impl HostShare {
         if part.len < unit {
             let (shown, ranks) = (path.display(), self.ranks);
             let what = format!(
-                "`{shown}` has no part of {unit} bytes for each of the {ranks} hosts: the job uses {} bytes of it",
+                "`{shown}` is too small to give each of the {ranks} hosts a part of {unit} bytes: the job uses {} \
+                 bytes of it",
                 region.len
             );
             let help = "To fix: use a larger `size`, fewer hosts, or --hosts-data=same";
@@ -82,7 +83,7 @@ pub(crate) fn check(
     if matches!(engine.def().access, EngineAccess::Names(_)) {
         let name = engine.def().name;
         let what = format!(
-            "--hosts-data=split cannot split what ioengine={name} works on: names have no parts"
+            "--hosts-data=split does not work with ioengine={name}: names cannot be split into parts"
         );
         let help = "To fix: write --hosts-data=private, and give each host a directory: directory=/data/$host";
         messages.push(job.error(IOENGINE, what).help(help));

@@ -106,7 +106,7 @@ pub(crate) fn file(
     let Some(call) = usage.engine.access.name_call() else { return Vec::new() };
     tree.lays_out = !call.creates() && !made_before;
     if usage.readonly && tree.lays_out {
-        let what = "--readonly creates no tree".to_owned();
+        let what = "--readonly forbids creating a tree".to_owned();
         messages.push(job.error(TREE_ITEMS, what).help("To fix: leave out --readonly"));
         return Vec::new();
     }

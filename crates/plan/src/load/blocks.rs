@@ -95,7 +95,7 @@ fn fit(job: Reading, option: &'static OptionDef, bytes: u64, messages: &mut Mess
     u32::try_from(bytes).unwrap_or_else(|_| {
         let part = part_of(bytes);
         let what = format!(
-            "blocks of {bytes} bytes are made as {} I/Os of {part} bytes each: an I/O has less than 4 GiB",
+            "blocks of {bytes} bytes are split into {} I/Os of {part} bytes each: an I/O must be smaller than 4 GiB",
             bytes.div_ceil(part.into())
         );
         messages.push(job.adjusted(option, what));
@@ -121,7 +121,7 @@ fn largest(job: Reading, (min, max): (u32, u64), messages: &mut Messages) -> u32
     u32::try_from(max).unwrap_or_else(|_| {
         let largest = u32::MAX - u32::MAX % min.max(1);
         let what = format!(
-            "the largest block is {largest} bytes instead of {max}: an I/O has less than 4 GiB"
+            "the largest block is {largest} bytes instead of {max}: an I/O must be smaller than 4 GiB"
         );
         messages.push(job.adjusted(BSRANGE, what));
         largest

@@ -162,8 +162,8 @@ fn room_for_working_set(job: Reading, share: u8, set: Option<u8>, messages: &mut
             job.error(
                 DEDUPE_PERCENTAGE,
                 format!(
-                    "{share} % of duplicates cannot be reached: {set} % of the blocks are the \
-                     working set, each of which is written a first time"
+                    "{share} % of duplicates cannot be reached: {set} % of the blocks are the working set, and the \
+                     first write of each of them is not a duplicate"
                 ),
             )
             .help(format!("To fix: use at most {}, or a smaller working set", 100 - set.min(100))),

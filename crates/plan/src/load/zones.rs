@@ -83,8 +83,8 @@ pub(crate) fn write_ranges(jobs: &[Reading], plans: &[JobPlan], messages: &mut M
                     .warning(
                         ZONE_RESET_THRESHOLD,
                         format!(
-                            "jobs with different write ranges on `{shown}`: each range is compared \
-                             with the threshold by itself"
+                            "jobs write different ranges of `{shown}`: fiord compares each range with the threshold \
+                             separately"
                         ),
                     )
                     .help("To fix: give the jobs that share zones the same `offset` and `size`"),

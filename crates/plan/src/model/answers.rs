@@ -73,7 +73,7 @@ pub enum EndpointSubject {
 
 impl EndpointSubject {
     /// Whether only the job itself can be wrong, so that nothing may run. Other errors end their job when it starts, and
-    /// the other jobs go on.
+    /// the other jobs continue.
     #[must_use]
     pub const fn refuses_the_run(self) -> bool {
         matches!(self, EndpointSubject::Property | EndpointSubject::Policy)

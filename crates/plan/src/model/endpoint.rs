@@ -9,7 +9,7 @@ use super::{EnginePlan, GfapiPlan, HttpPlan, IscsiPlan, NfsPlan, RadosPlan, RbdP
 /// The targets of an engine that connects to a server with storage, and the patience of the job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndpointPlan {
-    /// The address, if an option of the engine names it. `None`: `filename` and its like name the targets.
+    /// The address, if an option of the engine names it. `None`: `filename` and similar options name the targets.
     pub address: Option<PathBuf>,
     /// The server, if the addresses of the targets do not contain it. It contains no secret, because messages and policies
     /// show it.

@@ -101,7 +101,7 @@ pub enum EnginePlan {
     Libiscsi(Box<IscsiPlan>),
     /// `nfs`: requests to an NFS server, through libnfs.
     Nfs(Box<NfsPlan>),
-    /// `http`: requests to a server of objects.
+    /// `http`: requests to an object server.
     Http(Box<HttpPlan>),
     /// `rados`: objects of a Ceph cluster.
     Rados(Box<RadosPlan>),

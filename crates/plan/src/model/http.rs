@@ -29,7 +29,7 @@ pub struct HttpPlan {
     pub ranged: bool,
     /// `http_read`: the request that a read sends.
     pub reads: HttpReads,
-    /// `http_list_keys`: the most names that one list returns.
+    /// `http_list_keys`: the maximum number of names that one list returns.
     pub list_keys: NonZeroU32,
     pub retries: RetryLimit,
     /// `http_verbose`: what the job prints.
@@ -48,7 +48,7 @@ impl HttpPlan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct RetryLimit(pub u32);
 
-/// A server of objects.
+/// An object server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpServer {
     /// The name and the port as the user wrote them, for the header `Host`.

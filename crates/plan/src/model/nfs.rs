@@ -2,7 +2,7 @@
 
 use super::EndpointPlan;
 
-/// The options of a job with `ioengine=nfs`. `filename` and its like name files below the export.
+/// The options of a job with `ioengine=nfs`. `filename` and similar options name files below the export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NfsPlan {
     /// The timeout, and server and export for messages.

@@ -177,7 +177,7 @@ pub enum ReplayTargets {
 /// How offsets are changed so that they lie on the target (`replay_beyond=scale`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReplayFit {
-    /// Largest offset behind an I/O in the trace, and size of the target. `None`: offsets stay.
+    /// Largest end of an I/O in the trace, and size of the target. `None`: offsets stay.
     pub scaled: Option<(Bytes, Bytes)>,
     /// Scaled offsets are multiples of this; 0 and 1: any offset.
     pub grid: Bytes,

@@ -131,7 +131,7 @@ fn merge(
             return None;
         }
         if scalar <= 0.0 {
-            let what = "a trace of 0 % of its duration has no order";
+            let what = "a trace that is scaled to 0 % of its duration has no order";
             let help = "To fix: write a number above 0; 50 halves the duration";
             messages.push(job.error(MERGE_BLKTRACE_SCALARS, what).help(help));
             return None;
@@ -235,7 +235,7 @@ pub(super) fn plan(job: Reading, input: TraceInput, messages: &mut Messages) -> 
         messages.push(job.error(ZONEMODE, what).help("To fix: leave out `zonemode`"));
     }
     if job.get(VERIFY) == Verify::Fiord {
-        let what = "`verify=fiord` does not follow writes of a trace that overlap in parts";
+        let what = "`verify=fiord` cannot verify a trace whose writes partly overlap";
         messages.push(job.error(VERIFY, what).help("To fix: use `verify=crc32c`"));
     }
     let skips = job.get(REPLAY_SKIP).unwrap_or_default();

@@ -42,11 +42,11 @@ pub(super) struct NameUse {
     /// Directions of its I/Os.
     pub(super) has: PerDir<bool>,
     pub(super) syncs: bool,
-    /// Largest offset behind one of its I/Os, after `replay_scale` and `replay_align`.
+    /// Largest end of one of its I/Os, after `replay_scale` and `replay_align`.
     pub(super) end: Bytes,
-    /// Largest offset behind a read of bytes that the trace has not written before.
+    /// Largest end of a read of bytes that the trace has not written before.
     pub(super) read_end: Bytes,
-    /// Largest offset behind a write so far.
+    /// Largest end of a write so far.
     written: Bytes,
     /// `replay_map` skips its I/Os.
     pub(super) skipped: bool,

@@ -16,28 +16,28 @@ use crate::options::verification::{trims_requested, trims_writes};
 pub(crate) fn read_only_run(job: Reading, usage: Usage, messages: &mut Messages) {
     let Usage { changes, readonly, engine, .. } = usage;
     if readonly && changes && engine.access.reads_change_files() {
-        let what = format!("--readonly permits no job with `ioengine={}`", engine.name);
+        let what = format!("--readonly forbids jobs with `ioengine={}`", engine.name);
         messages.push(
             job.error(IOENGINE, what)
                 .help("To fix: leave out --readonly: even reads of this engine change files"),
         );
     } else if readonly && changes {
         messages.push(
-            job.error(RW, "--readonly permits no job that writes or trims")
+            job.error(RW, "--readonly forbids jobs that write or trim")
                 .help("To fix: leave out --readonly, or use `rw=read` or `rw=randread`"),
         );
     }
     if readonly && trims_requested(job) {
         // fio refuses it, too, although a job that only reads trims nothing.
         messages.push(
-            job.error(TRIM_PERCENTAGE, "--readonly permits no job that trims what was written")
+            job.error(TRIM_PERCENTAGE, "--readonly forbids jobs that trim what was written")
                 .help("To fix: leave out --readonly, or `trim_percentage` and `trim_backlog`"),
         );
     }
     for option in [UNLINK, UNLINK_EACH_LOOP] {
         if readonly && job.get(option) {
             let name = option.name();
-            let what = format!("--readonly permits no job that removes its files (`{name}`)");
+            let what = format!("--readonly forbids jobs that remove their files (`{name}`)");
             let help = format!("To fix: leave out --readonly or `{name}`");
             messages.push(job.error(option, what).help(help));
         }
@@ -46,7 +46,7 @@ pub(crate) fn read_only_run(job: Reading, usage: Usage, messages: &mut Messages)
 
 /// Refuses a workload that the engine does not have.
 pub(crate) fn directions(job: Reading, mix: Mix, engine: &EnginePlan, messages: &mut Messages) {
-    let (option, has, help) = match engine.def().directions {
+    let (option, supported, help) = match engine.def().directions {
         SupportedDirections::ReadsAndWrites if mix.has(Dir::Trim) => {
             (RW.def(), "no trims", "To fix: use `rw=read` or `rw=write`")
         }
@@ -60,7 +60,7 @@ pub(crate) fn directions(job: Reading, mix: Mix, engine: &EnginePlan, messages: 
         | SupportedDirections::ReadsAndWrites
         | SupportedDirections::Writes => return,
     };
-    let what = format!("`ioengine={}` has {has}", engine.def().name);
+    let what = format!("`ioengine={}` supports {supported}", engine.def().name);
     messages.push(job.error(option, what).help(help));
 }
 
@@ -124,12 +124,10 @@ pub(crate) fn room(
             .help("To fix: write a smaller `bs` or a larger `size`"),
         );
     } else {
-        let which = if small == files { "none" } else { "some" };
         messages.push(job.warning(
             BS,
             format!(
-                "{which} of the files can hold a block of {block} bytes: {small} of {files} files \
-                 are smaller and get no I/O"
+                "{small} of {files} files are smaller than a block of {block} bytes and get no I/O"
             ),
         ));
     }

@@ -170,7 +170,7 @@ fn flow(job: Reading, messages: &mut Messages) -> Option<FlowShare> {
             job.adjusted(
                 FLOW,
                 format!(
-                    "`flow={weight}` is read as a share of {}, as older versions meant it",
+                    "`flow={weight}` is read as a share of {}, as in older versions of fio",
                     -weight
                 ),
             )

@@ -65,7 +65,7 @@ fn what_is_missing_or_wrong_is_named() {
         ("--name=a --ioengine=rados --size=1m", "has no pool: the job sets no `pool`"),
         ("--name=a --ioengine=gfapi --brick=b --size=1m", "needs `volume`"),
         ("--name=a --ioengine=gfapi --volume=v --size=1m", "needs `brick`"),
-        (&format!("{GFAPI} --unlink=1"), "removes no files of a volume"),
+        (&format!("{GFAPI} --unlink=1"), "does not remove files of a volume"),
         (
             &format!("{RBD} --rbd_encryption_format=luks9"),
             "`rbd_encryption_format=luks9` is not a format",
@@ -73,7 +73,7 @@ fn what_is_missing_or_wrong_is_named() {
         (&format!("{RBD} --rbd_encryption_format=luks2"), "needs the passphrase"),
         (
             &format!("{RBD} --rbd_encryption_passphrase=x"),
-            "is of no use without `rbd_encryption_format`",
+            "has no effect without `rbd_encryption_format`",
         ),
     ] {
         let text = error(&Fake::empty(), line);

@@ -89,7 +89,7 @@ fn a_read_only_run_removes_nothing() {
     for option in ["unlink", "unlink_each_loop"] {
         let line = format!("--name=a --rw=read --filename=f --{option}=1");
         let said = error(&machine, &format!("--readonly {line}"));
-        assert!(said.contains("removes its files"), "{said}");
+        assert!(said.contains("remove their files"), "{said}");
         jobs(&machine, &line);
     }
 }

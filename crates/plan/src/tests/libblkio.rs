@@ -142,7 +142,7 @@ fn buffers_are_memory_that_the_driver_can_use() {
     assert_eq!(memory(&format!("{SERVER} --size=1m --mem=mmaphuge")), Memory::HugeMemoryFile(None));
     assert_eq!(memory(&format!("{FILE} --mem=malloc")), Memory::Malloc);
     let refused = error(&machine(), &format!("{SERVER} --size=1m --mem=malloc"));
-    assert!(refused.contains("hands the buffers to another process as a file"), "{refused}");
+    assert!(refused.contains("shares the buffers with another process as a file"), "{refused}");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn what_is_wrong_is_refused_once() {
         (format!("{without} --libblkio_driver=io_uring"), "`ioengine=libblkio` has no target"),
         (
             FILE.replace("path=f", "path=none"),
-            "`none` does not exist, and `ioengine=libblkio` creates no file",
+            "`none` does not exist, and `ioengine=libblkio` does not create files",
         ),
         (FILE.replace("path=f", "path=/dev/none"), "there is no device `/dev/none`"),
         (
@@ -167,11 +167,11 @@ fn what_is_wrong_is_refused_once() {
         (format!("{FILE} --libblkio_pre_connect_props=direct=true"), "contradicts `direct=0`"),
         (
             format!("{FILE} --rw=write --libblkio_pre_connect_props=read-only=true"),
-            "permits no job that writes",
+            "forbids jobs that write",
         ),
         (
             format!("{SERVER} --size=1m --rw=trim --libblkio_pre_connect_props=read-only=true"),
-            "permits no job that writes",
+            "forbids jobs that write",
         ),
         (
             format!("{FILE} --libblkio_queue_size=16"),

@@ -258,7 +258,7 @@ fn verifies_only_commands_that_store_the_data() {
         ),
         (
             "--verify=md5 --write_mode=zeroes --trim_percentage=9 --trim_backlog=9 --trim_verify_zero=0",
-            "leaves open what trimmed blocks contain",
+            "the contents of trimmed blocks are unknown",
         ),
         ("--verify=fiord --write_mode=uncor", "`write_mode=uncor` makes every read"),
         ("--verify=crc32c --write_mode=verify", "`write_mode=verify` writes nothing"),

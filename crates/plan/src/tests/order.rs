@@ -72,7 +72,7 @@ fn refuses_invalid_wait_for_and_numjobs() {
         ("--name=a --wait_for=b --name=b", "which comes later"),
         ("--name=a --wait_for=a", "names the job itself"),
         ("--name=a --name=a --name=b --wait_for=a", "there are several"),
-        ("--name=a --numjobs=0", "makes no job"),
+        ("--name=a --numjobs=0", "starts no job"),
         ("--name=a --numjobs=5000", "maximum number of jobs reached"),
     ];
     for (line, part) in table {
@@ -89,7 +89,7 @@ fn a_readonly_run_refuses_jobs_that_change_data() {
     }
     // As in fio, also if the job only reads, so that nothing would be trimmed.
     let trims = "--readonly --name=a --ioengine=sim --size=8k --rw=read --verify=md5 --trim_percentage=100 --trim_backlog=1";
-    assert!(error(&Fake::empty(), trims).contains("--readonly permits no job that trims"));
+    assert!(error(&Fake::empty(), trims).contains("--readonly forbids jobs that trim"));
     let log = "--readonly --name=a --filename=f --rw=read --write_iolog=./f";
     let replaced = error(&Fake::empty().file("f", 8192), log);
     assert!(replaced.contains("the log would replace `f`"), "{replaced}");

@@ -166,7 +166,7 @@ fn libzbc_refuses_what_has_no_zones() {
         (machine(), "--filename=/dev/sda1", "it is a partition"),
         (machine(), "--filename=plain", "`ioengine=libzbc` sends SCSI commands to a disk"),
         (machine(), "--filename=/dev/sg0", "cannot determine the zones of `/dev/sg0`"),
-        (zoned_machine(), "--zonemode=none --rw=randtrim", "is the reset of a zone"),
+        (zoned_machine(), "--zonemode=none --rw=randtrim", "resets a zone, which needs"),
         (zoned_machine(), "--max_open_zones=9", "more than the 8 zones"),
         (zoned_machine(), "--zonesize=1m", "does not match disk zone size"),
     ] {

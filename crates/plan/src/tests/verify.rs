@@ -282,7 +282,7 @@ fn a_missing_part_that_no_job_writes_is_refused() {
     ] {
         let error = error(machine, &line);
         assert!(
-            error.contains("no job that starts before it ends") && error.contains(gap),
+            error.contains("no job that starts before this job ends") && error.contains(gap),
             "{line}: {error}"
         );
     }
@@ -397,7 +397,7 @@ fn journals() {
     assert_eq!(blocks.collect::<Vec<_>>(), [Bytes(4096); 2]);
 }
 
-/// A journal has all targets of its jobs, one behind another.
+/// A journal has all targets of its jobs, one after another.
 #[test]
 fn a_journal_of_several_targets() {
     let journals = |line: &str| -> Vec<_> {
@@ -427,10 +427,13 @@ fn a_journal_of_several_targets() {
 fn impossible_journals_are_refused() {
     let journal = "--verify=fiord --verify_journal=j";
     for (line, expected) in [
-        ("--rw=write --verify=crc32c --verify_journal=j", "blocks that state their write"),
+        (
+            "--rw=write --verify=crc32c --verify_journal=j",
+            "blocks that say which write they belong to",
+        ),
         (
             "--rw=write --nrfiles=300 --verify=fiord --verify_journal=j",
-            "at most 256 targets, and this one 300",
+            "at most 256 targets, and this one would have 300",
         ),
         ("--rw=write --unlink=1 --verify=fiord --verify_journal=j", "removes the file"),
         (

@@ -145,7 +145,7 @@ fn messages_contain_the_phrases_that_scripts_search_for() {
         (format!("{ON_FILE} --rw=read --job_max_open_zones=2"), "valid only for write jobs"),
         (
             format!("{ON_FILE} {threshold} --size=2m {} {threshold}", ON_FILE.replace("=a", "=b")),
-            "different write ranges",
+            "write different ranges",
         ),
     ] {
         let warnings = run(&machine(), &line).unwrap().warnings;

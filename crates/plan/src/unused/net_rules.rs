@@ -60,8 +60,8 @@ pub(crate) const NET_RULES: &[Rule] = &[
         options: &[HOSTNAME.def(), VERB.def()],
         reports: Reports::EachSet,
         unused: |_, plan| plan.engine.rdma().is_some_and(|rdma| rdma.waits),
-        what: "`{option}` has no effect: a job with `ioengine={engine}` that reads waits for a peer, which says \
-               what both do",
+        what: "`{option}` has no effect: a job with `ioengine={engine}` that reads waits for a peer, and the peer \
+               decides what both do",
         help: "To fix: leave it out, or use `rw=write` to connect; `bindname` is the address to wait at",
     },
     Rule {
@@ -76,7 +76,7 @@ pub(crate) const NET_RULES: &[Rule] = &[
         ],
         reports: Reports::EachChanged,
         unused: |_, plan| plan.engine.http().is_some(),
-        what: "`{option}` has no effect: a server has stored an object when it answers",
+        what: "`{option}` has no effect: the server has stored the object before it answers",
         help: "To fix: leave it out",
     },
     Rule {
@@ -140,7 +140,7 @@ pub(crate) const NET_RULES: &[Rule] = &[
             let longest = u64::from(plan.load.blocks[Dir::Write].max());
             part.is_some_and(|part| !plan.load.mix.has(Dir::Write) || longest <= part.0)
         },
-        what: "`{option}` has no effect: the job writes no object that is longer",
+        what: "`{option}` has no effect: the job writes no object that is larger than a part",
         help: "To fix: set it to less than `bs`, or leave it out",
     },
 ];

@@ -51,7 +51,7 @@ pub(super) fn check(
         && !job.get(SIM_STORE)
     {
         let error = job.error(SIM_STORE, "`sim_store=0` stores no data that `verify` could check");
-        messages.push(error.help("To fix: remove `sim_store=0`, or set `do_verify=0`"));
+        messages.push(error.help("To fix: leave out `sim_store=0`, or set `do_verify=0`"));
     }
     reads_return_data(job, plan, verify, messages);
     cpus::refuse_offline(job, VERIFY_ASYNC_CPUS, &verify.cpus, survey.facts, messages);
@@ -139,7 +139,7 @@ fn reads_return_data(job: Reading, plan: &JobPlan, verify: &VerifyPlan, messages
     if verify.checks() && plan.engine.http().is_some_and(|http| http.reads != HttpReads::Get) {
         let what = "the reads of `verify` need `http_read=get`: others return no data";
         let error = job.error(HTTP_READ, what);
-        messages.push(error.help("To fix: remove `http_read`, or set `do_verify=0`"));
+        messages.push(error.help("To fix: leave out `http_read`, or set `do_verify=0`"));
     }
 }
 

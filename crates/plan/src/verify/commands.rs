@@ -39,14 +39,13 @@ fn zeroes_are_known(job: Reading, verify: &VerifyPlan, messages: &mut Messages) 
         return;
     }
     if verify.trims.is_some_and(|trims| !trims.must_read_zero) {
-        let what = "`trim_verify_zero=0` leaves open what trimmed blocks contain, and with them the blocks that the job \
-                    fills with zeros";
+        let what = "with `trim_verify_zero=0`, the contents of trimmed blocks are unknown, and so are those of the \
+                    blocks that the job fills with zeros";
         let error = job.error(TRIM_VERIFY_ZERO, what);
         messages.push(error.help("To fix: leave out `trim_verify_zero`, or write no zeros"));
     }
     if job.get(VERIFY_JOURNAL).is_some_and(|file| !file.is_empty()) {
-        let what =
-            "`verify_journal` does not record writes of zeros, which do not state their write";
+        let what = "`verify_journal` does not record writes of zeros, because zeros do not say which write they belong to";
         let error = job.error(VERIFY_JOURNAL, what);
         messages.push(error.help("To fix: leave it out, or write data"));
     }

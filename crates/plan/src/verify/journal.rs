@@ -34,7 +34,7 @@ pub(crate) fn journal(
     };
     if verify.method != VerifyMethod::Fiord {
         return refuse(
-            "`verify_journal` needs blocks that state their write",
+            "`verify_journal` needs blocks that say which write they belong to",
             "use `verify=fiord`",
         );
     }
@@ -159,8 +159,10 @@ fn join(jobs: &[Reading], plans: &mut [JobPlan], users: &[usize], messages: &mut
         ends[place].2 = ends[place].2.max(file.end());
     }
     if ends.len() > MAX_TARGETS {
-        let what =
-            format!("a journal has at most {MAX_TARGETS} targets, and this one {}", ends.len());
+        let what = format!(
+            "a journal can have at most {MAX_TARGETS} targets, and this one would have {}",
+            ends.len()
+        );
         let error = jobs[plans[users[0]].identity.section].error(VERIFY_JOURNAL, what);
         messages.push(
             error.help("To fix: use fewer files, or several jobs with journals of their own"),

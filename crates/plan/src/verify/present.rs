@@ -49,8 +49,8 @@ pub(crate) fn files_exist(jobs: &[Reading], plans: &[JobPlan], messages: &mut Me
         let what = match unwritten {
             true => nothing_there(file, size),
             false => format!(
-                "the job verifies `{}` up to its offset {}, and no job that starts before it ends writes the file from offset \
-                 {gap} on",
+                "the job verifies `{}` up to offset {}, but no job that starts before this job ends writes the file \
+                 from offset {gap} on",
                 file.path.display(),
                 file.end()
             ),

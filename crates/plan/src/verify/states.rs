@@ -77,8 +77,8 @@ pub(crate) fn refuse_shared(jobs: &[Reading], plans: &[JobPlan], messages: &mut 
             });
             if disturbed {
                 let what = format!(
-                    "another job may not have completed its writes of `{}`, so what these blocks \
-                     contain is unknown",
+                    "another job may not have completed its writes of `{}`, so the contents of these blocks are \
+                     unknown",
                     file.path.display()
                 );
                 let job = jobs[plans[*index].identity.section];
@@ -143,7 +143,8 @@ fn usable(state: VerifyState, job: Reading, plan: &JobPlan) -> Result<VerifyStat
     let once = plan.load.step == Step::None && tracking::of_job(plan, false) == Tracking::Replay;
     match state.mark() {
         None if plan.load.random && !is_complete(&state, plan) => Err(Unusable {
-            why: "fio wrote it, and fio draws random offsets in another order than fiord, so the blocks that were \
+            why: "fio wrote it, and fio draws random offsets in a different order than fiord, so the blocks that \
+                  were \
                   written are unknown"
                 .into(),
             help: "To fix: verify the data with fio",

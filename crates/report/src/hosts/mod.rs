@@ -7,7 +7,7 @@
 //! | question | module |
 //! |---|---|
 //! | which lines introduce a host | this one |
-//! | what does the text contain behind the jobs | `table.rs` |
+//! | what does the text contain after the jobs | `table.rs` |
 //! | how do the findings of many hosts become one list | `findings.rs` |
 //! | what does the JSON contain | `json/hosts.rs` |
 

@@ -1,4 +1,4 @@
-//! The lines about hosts behind the jobs: a table by finishing time, how closely they started, and their common rate.
+//! The lines about hosts after the jobs: a table by finishing time, how closely they started, and their common rate.
 
 use std::io::{self, Write};
 
@@ -26,7 +26,7 @@ pub(super) fn write(report: &HostsReport, out: &mut dyn Write) -> io::Result<()>
     if report.is_partial() {
         let lacking = report.hosts.iter().filter(|host| !host.complete).count();
         let all = report.hosts.len();
-        writeln!(out, "Partial results: {lacking} of {all} hosts did not send all of theirs.")?;
+        writeln!(out, "Partial results: {lacking} of {all} hosts did not send all their results.")?;
     }
     match report.insecure {
         true => writeln!(

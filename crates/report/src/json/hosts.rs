@@ -1,8 +1,8 @@
 //! The report of a run on many hosts, with the keys of fio's `--client`.
 //!
-//! The elements of `client_stats` are jobs without `eta` and `elapsed`, which have `hostname` and `port` behind fio's other
-//! keys. The last element is the sum of all ([`ALL_CLIENTS`](fiord_stat::hosts::ALL_CLIENTS)); it has no options and no
-//! latency target. What fio does not have is under `fiord`.
+//! The elements of `client_stats` are jobs without `eta` and `elapsed`, which have `hostname` and `port` after fio's
+//! other keys. The last element is the sum of all ([`ALL_CLIENTS`](fiord_stat::hosts::ALL_CLIENTS)); it has no
+//! options and no latency target. What fio does not have is under `fiord`.
 
 use std::io::{self, Write};
 
@@ -95,7 +95,7 @@ fn client_job(job: &JobReport, host: &HostReport, left_out: &[&str], bins: bool)
     let mut value = job::job(job, bins);
     let keys = keys_of(&mut value);
     keys.retain(|(key, _)| !left_out.contains(&key.as_str()));
-    // Additions stay behind fio's keys.
+    // Additions stay after fio's keys.
     let end = keys.iter().position(|(key, _)| key == "fiord").unwrap_or(keys.len());
     keys.splice(end..end, address(host));
     value

@@ -39,7 +39,7 @@ fn one(device: &DeviceView, margin: &str, out: &mut dyn Write) -> io::Result<()>
         }
         write!(out, ", merged={}", seen.merges)?;
         if let Some(splits) = device.splits(dir).filter(|n| *n > 0) {
-            write!(out, ", split off={splits}")?;
+            write!(out, ", added by splits={splits}")?;
         }
         let zones = device.issued.map_or(0, |issued| issued.zone_commands);
         if let Some(flushes) = Some(device.empty(dir).saturating_sub(zones)).filter(|n| *n > 0) {
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(
             String::from_utf8(out).unwrap(),
             "\nAs the device saw it:\n  sda: depth=1.25 (issued 8.00), busy=99.50%, flushes=3\n    \
-             write: ios=292 of 350.7KiB (issued 100 of 1MiB), merged=0, split off=192, empty \
+             write: ios=292 of 350.7KiB (issued 100 of 1MiB), merged=0, added by splits=192, empty \
              flushes=3, mean=1.500msec\n"
         );
         // With an fsync after each write, half of the I/Os are flushes, and the blocks keep their size.

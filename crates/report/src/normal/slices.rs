@@ -56,8 +56,8 @@ fn breach(breach: &Breach, slices: usize, out: &mut dyn Write) -> io::Result<()>
         Breached::Own(limit, percent) => writeln!(out, "fiord: failed: {}", share(limit, *percent)),
         Breached::Due(limit, percent) => writeln!(
             out,
-            "fiord: counted from when they were due, {}; counted from when they began, which decides, \
-             they keep to it",
+            "fiord: within the limit when counted from the start of each I/O, which decides; counted from when the \
+             I/Os were due, {}",
             share(limit, *percent)
         ),
         Breached::Lag(lag) => writeln!(

@@ -9,7 +9,7 @@ pub(super) fn write(specs: &[SpecReport], out: &mut dyn Write) -> io::Result<()>
     if specs.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\nBeside the specification:")?;
+    writeln!(out, "\nCompared with the specification:")?;
     for spec in specs {
         writeln!(
             out,
@@ -51,7 +51,7 @@ mod tests {
         write(&[spec(780e3, 702e3, false), spec(7e9, 6.3e9, true)], &mut out).unwrap();
         assert_eq!(
             String::from_utf8(out).unwrap(),
-            "\nBeside the specification:\n  randread on /dev/nvme0n1: 702.0k IOPS of 780.0k IOPS: \
+            "\nCompared with the specification:\n  randread on /dev/nvme0n1: 702.0k IOPS of 780.0k IOPS: \
              90.0%\n  randread on /dev/nvme0n1: 6300 MB/s of 7000 MB/s: 90.0%\n"
         );
     }

@@ -157,7 +157,7 @@ pub struct RunResult {
     pub stuck: Vec<(usize, JobError)>,
     /// The raw data of the jobs, in the order of the plan. Empty unless [`RunOptions::keep_data`] asks for them.
     pub data: Vec<JobData>,
-    /// When each job that waited at the start gate went on to its first I/O, by `CLOCK_MONOTONIC`, in the order of the
-    /// plan. `None` for jobs that did not wait there.
+    /// When each job that waited at the start gate proceeded to its first I/O, by `CLOCK_MONOTONIC`, in the order of
+    /// the plan. `None` for jobs that did not wait there.
     pub started: Vec<Option<Nanos>>,
 }

@@ -45,8 +45,7 @@ impl LayoutThread {
         };
         let spawned = std::thread::Builder::new().name("layout".into()).spawn(body);
         let thread = spawned.map_err(|e| {
-            let detail = "cannot create the layout thread. To fix: raise the limit (ulimit -u, \
-                          pids.max)";
+            let detail = "cannot create the layout thread. To fix: raise the limit on threads (ulimit -u, pids.max)";
             JobError::new(Stage::LayoutThread, Errno::of(&e), detail)
         })?;
         Ok(LayoutThread { jobs, thread })

@@ -41,15 +41,12 @@ fn stage(phase: Phase) -> Stage {
 
 fn detail(job: &JobPlan, waiting: Option<&BlockedCall>) -> String {
     let files = files(job);
-    match waiting {
-        Some(BlockedCall { call, file: Some(_), .. }) => {
-            format!("the job hangs in {call}; the run ended without it")
-        }
-        Some(BlockedCall { call, .. }) => {
-            format!("the job hangs in {call} with I/O on {files}; the run ended without it")
-        }
-        None => format!("the job with I/O on {files} does not end; the run ended without it"),
-    }
+    let what = match waiting {
+        Some(BlockedCall { call, file: Some(_), .. }) => format!("the job hangs in {call}"),
+        Some(BlockedCall { call, .. }) => format!("the job hangs in {call} with I/O on {files}"),
+        None => format!("the job with I/O on {files} does not end"),
+    };
+    format!("{what}; the run ended without it. To fix: find the cause in the kernel log (dmesg)")
 }
 
 /// The files of a job in words; only the first ones if there are many.
@@ -60,7 +57,7 @@ fn files(job: &JobPlan) -> String {
         names.iter().take(NAMED).map(|path| path.display().to_string()).collect();
     match names.len() {
         0 => "no file".into(),
-        n if n > NAMED => format!("{} and {} more files", shown.join(", "), n - NAMED),
+        n if n > NAMED => format!("{} and {} more", shown.join(", "), n - NAMED),
         _ => shown.join(", "),
     }
 }

@@ -1,7 +1,7 @@
 //! The trigger (`--trigger-file`, `--trigger-timeout`): stops the jobs, saves their verify states, and runs a command.
 //!
 //! The command may cut the power, so the order matters: no job issues another I/O, the states are durable, then the
-//! command starts. The I/Os in flight go on meanwhile, and the states list them.
+//! command starts. The I/Os in flight continue meanwhile, and the states list them.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -163,7 +163,7 @@ impl Conductor<'_> {
                 let why = Errno::explain(&error);
                 let what = format!(
                     "the command of the trigger did not run: cannot create a thread: {why}. To fix: raise the limit \
-                     (ulimit -u, pids.max)"
+                     on threads (ulimit -u, pids.max)"
                 );
                 self.warn(None, &what);
             }

@@ -172,8 +172,7 @@ impl<'p> FileSet<'p> {
         if let Some(hint) = how.write_hint.filter(|_| seekable) {
             file::set_lifetime(fd.as_fd(), lifetime(hint)).map_err(|e| {
                 let mut error = failed(Stage::WriteHint, plan, &e);
-                error.detail = "this file system or kernel does not support write hints. To fix: \
-                                remove write_hint"
+                error.detail = "this file system or kernel does not support write hints. To fix: leave out write_hint"
                     .into();
                 error
             })?;
@@ -428,8 +427,8 @@ fn lifetime(hint: WriteHint) -> Lifetime {
 
 fn open_failed(plan: &FilePlan, error: &fiord_sys::Error, direct: bool) -> JobError {
     if direct && error.errno == Errno::EINVAL {
-        let detail = "the file system does not support direct I/O (O_DIRECT). To fix: remove \
-                      direct=1, or use a file system that supports it, such as ext4 or XFS";
+        let detail = "the file system does not support direct I/O (O_DIRECT). To fix: leave out direct=1, or use a \
+                      file system that supports it, such as ext4 or XFS";
         return JobError::new(Stage::Open, Errno::EINVAL, detail).at(&plan.path);
     }
     failed(Stage::Open, plan, error)

@@ -31,7 +31,7 @@ pub(crate) enum StopReason {
     Signal = 2,
     /// Another job's end ends this one (`exitall`).
     ExitAll = 3,
-    /// Another job failed (`exitall_on_error`), or the run can't go on.
+    /// Another job failed (`exitall_on_error`), or the run cannot continue.
     Failure = 4,
     /// The job's results have stopped changing (`steadystate`).
     Steady = 5,
@@ -80,7 +80,7 @@ pub(crate) struct JobControl {
     origin: AtomicU64,
     /// When the job begins its first I/O, ns of `CLOCK_MONOTONIC`; 0: as soon as it is released.
     start_at: AtomicU64,
-    /// When the job went on to its first I/O after waiting for `start_at`, ns of `CLOCK_MONOTONIC`; 0: it has not.
+    /// When the job proceeded to its first I/O after waiting for `start_at`, ns of `CLOCK_MONOTONIC`; 0: it has not.
     started: AtomicU64,
     gate: Mutex<Gate>,
     moved: Condvar,
@@ -341,7 +341,7 @@ impl JobControl {
         }
     }
 
-    /// When the job went on to its first I/O; `None` if it has not waited for a start time.
+    /// When the job proceeded to its first I/O; `None` if it has not waited for a start time.
     pub(crate) fn started(&self) -> Option<Nanos> {
         Some(self.started.load(Ordering::Acquire)).filter(|&ns| ns > 0).map(Nanos)
     }

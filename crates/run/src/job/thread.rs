@@ -116,14 +116,14 @@ fn schedulers(job: &JobPlan) -> Result<(), JobError> {
         let device = if plan.kind == FileKind::Block { facts.node } else { Some(facts.device) };
         // Major 0 is not a block device: tmpfs and the like have no scheduler.
         let Some(device) = device.filter(|device| device.major != 0) else {
-            let detail = "the file system has no block device. To fix: remove ioscheduler";
+            let detail = "the file system has no block device. To fix: leave out ioscheduler";
             return Err(JobError::new(Stage::IoScheduler, Errno::EINVAL, detail).at(&plan.path));
         };
         block::set_scheduler(device, name).map_err(|e| {
             let mut error = failed(Stage::IoScheduler, plan, &e);
             if matches!(e.errno, Errno::EACCES | Errno::EPERM) {
                 error.detail = "setting a scheduler needs root. To fix: run as root, or set the \
-                                scheduler beforehand and remove ioscheduler"
+                                scheduler beforehand and leave out ioscheduler"
                     .into();
             } else if let Ok(present) = block::scheduler(device) {
                 let list = present.available.join(", ");

@@ -19,7 +19,11 @@ impl Timebase {
         let on = plan.jobs.iter().find_map(|job| job.record.clock_cpu);
         let start = |on: u32| {
             Publisher::start(Some(on as usize)).map_err(|e| {
-                let detail = format!("cannot start the clock thread on CPU {on}: {} failed", e.op);
+                let detail = format!(
+                    "cannot start the clock thread on CPU {on}: {} failed. To fix: set gtod_cpu to \
+                     a CPU that this process may use",
+                    e.op
+                );
                 JobError::new(Stage::GtodCpu, e.errno, detail)
             })
         };

@@ -1,4 +1,4 @@
-//! Logs of bandwidth, IOPS and latencies (`write_bw_log` and its like), which one thread writes during the run.
+//! Logs of bandwidth, IOPS and latencies (`write_bw_log` and similar options), which one thread writes during the run.
 //!
 //! | question | module |
 //! |---|---|
@@ -44,8 +44,9 @@ pub(crate) use aggregate::BandwidthLog;
 pub(crate) use channel::LogChannel;
 pub(crate) use worker::JobLog;
 
-/// Memory of all rings, bytes, and most of it for one.
+/// Total memory of the rings in bytes.
 const RINGS: usize = 44 << 20;
+/// Largest ring in bytes.
 const RING: usize = 8 << 20;
 /// Memory of all windows that wait for the writer, bytes.
 const WINDOWS: usize = 12 << 20;
@@ -126,7 +127,8 @@ impl RunLogs {
     fn start(&mut self, writer: LogWriter) -> Result<(), JobError> {
         let thread = std::thread::Builder::new().name("fiord-logs".into());
         let thread = thread.spawn(move || writer.run()).map_err(|error| {
-            let detail = "cannot create the thread that writes logs. To fix: raise the limit (ulimit -u, pids.max)";
+            let detail = "cannot create the thread that writes logs. To fix: raise the limit on threads (ulimit -u, \
+                          pids.max)";
             JobError::new(Stage::Log, Errno::of(&error), detail)
         })?;
         let channels = self.channels.iter().flatten().chain(&self.all);

@@ -122,7 +122,7 @@ impl JobLog {
     #[inline(always)]
     pub(crate) fn io(&mut self, op: &Op, dir: Dir, times: &Times, end: u64) {
         if self.follows {
-            // Numbers: an op whose address escapes would be assembled in memory in each loop.
+            // Numbers: an op whose address escapes would be spilled to memory in each loop.
             let form = ring::form(op.len + op.at, dir, op.attributes.priority);
             self.follow(end, form, times.clat.0, times.slat.0, op.offset - u64::from(op.at));
         }

@@ -99,7 +99,8 @@ impl Iolog {
         let thread = std::thread::Builder::new().name("fiord-iolog".into());
         let thread = thread.spawn(move || write_chunks(&receiver, &mut file, &failure));
         let thread = thread.map_err(|error| {
-            let detail = format!("could not start the thread that writes the log: {error}");
+            let detail = "cannot create the thread that writes the log. To fix: raise the limit on threads (ulimit \
+                          -u, pids.max)";
             JobError::new(Stage::WriteTrace, Errno::of(&error), detail).at(&path)
         })?;
         let lines = Lines {

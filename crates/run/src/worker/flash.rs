@@ -8,13 +8,14 @@ pub(crate) fn warnings(counts: FlashCounts) -> impl Iterator<Item = String> {
     let uncorrected = counts.get(FlashCount::Uncorrected);
     let mixed = (overwrites > 0).then(|| {
         format!(
-            "{overwrites} writes went over flash that was not erased, so that it contains a mixture of old and \
-             new data. To fix: erase it before it is written: `rw=trimwrite`, or a job with `rw=trim` first"
+            "{overwrites} writes went to flash that was not erased, so it contains a mixture of old and new data. To \
+             fix: erase each block before a write: use `rw=trimwrite`, or first run a job with `rw=trim`"
         )
     });
     let lost = (uncorrected > 0).then(|| {
         format!(
-            "the flash could not correct {uncorrected} errors, and the kernel delivered such data without an error"
+            "the flash could not correct {uncorrected} errors, and the kernel returned the corrupt data without an \
+             error"
         )
     });
     mixed.into_iter().chain(lost)
@@ -34,7 +35,7 @@ mod tests {
         counts.add(FlashCount::Overwrites, 7);
         counts.add(FlashCount::Uncorrected, 2);
         let texts: Vec<String> = warnings(counts).collect();
-        assert!(texts[0].starts_with("7 writes went over flash"), "{texts:?}");
+        assert!(texts[0].starts_with("7 writes went to flash"), "{texts:?}");
         assert!(texts[1].contains("could not correct 2 errors"), "{texts:?}");
     }
 }

@@ -454,11 +454,11 @@ pub(super) fn advice(errno: Option<Errno>) -> &'static str {
     match errno {
         Some(TOO_MANY_OPEN) => {
             "; the device has reached its limit of open zones. To fix: stop other programs that \
-             write to it, or remove ignore_zone_limits"
+             write to it, or leave out ignore_zone_limits"
         }
         Some(TOO_MANY_ACTIVE) => {
             "; Exceeded max_active_zones limit of the device. To fix: stop other programs that \
-             write to it, or remove ignore_zone_limits"
+             write to it, or leave out ignore_zone_limits"
         }
         _ => "",
     }

@@ -42,7 +42,7 @@ pub struct HostTarget {
     pub scheduler: String,
     /// First byte that the jobs use.
     pub begin: Bytes,
-    /// The byte behind the last one; 0 if unknown.
+    /// The byte after the last one; 0 if unknown.
     pub end: Bytes,
     /// A job writes or trims it.
     pub writes: bool,

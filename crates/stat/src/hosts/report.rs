@@ -67,7 +67,7 @@ pub struct HostReport {
     pub report: Option<Report>,
     /// How well its clock is known. `None` if it was not compared.
     pub clock: Option<ClockError>,
-    /// When its first job went on to its first I/O. `None` if unknown. Earlier than the time of the start becomes 0.
+    /// When its first job proceeded to its first I/O. `None` if unknown. Earlier than the time of the start becomes 0.
     pub started: Option<Nanos>,
     /// When its last job ended. `None` if unknown.
     pub finished: Option<Nanos>,

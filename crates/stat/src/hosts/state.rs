@@ -34,7 +34,7 @@ impl HostFailure {
         cause.trim_end().trim_end_matches(['.', ':'])
     }
 
-    /// The remedy in the first line of `why`, as it is behind `To fix: `.
+    /// The remedy in the first line of `why`, as it is after `To fix: `.
     #[must_use]
     pub fn remedy(&self) -> Option<&str> {
         self.why.lines().next()?.split_once("To fix: ").map(|(_, remedy)| remedy)

@@ -9,7 +9,7 @@ use crate::job::JobData;
 #[derive(Debug, Clone)]
 pub struct HostSpan<'a> {
     pub jobs: Vec<&'a JobData>,
-    /// When its first job went on to its first I/O.
+    /// When its first job proceeded to its first I/O.
     pub started: Nanos,
     /// When its last job ended.
     pub finished: Nanos,
@@ -75,7 +75,7 @@ fn between(job: &JobData, host: &HostSpan<'_>, begin: Nanos, end: Nanos) -> (f64
     if began(job).is_some() {
         return job.samples.between(begin, end);
     }
-    // Nothing is known but that the job ran on that host.
+    // All that is known is that the job ran on that host.
     let span = host.finished.saturating_sub(host.started).max(Nanos(1));
     let inside = host.finished.min(end).saturating_sub(host.started.max(begin));
     let share = inside.as_f64() / span.as_f64();

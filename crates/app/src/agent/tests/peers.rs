@@ -113,7 +113,7 @@ fn a_server_refuses_what_its_policy_forbids_and_touches_nothing() {
 }
 
 #[test]
-fn a_check_that_hangs_is_left_behind_by_an_agent_that_listens() {
+fn a_check_that_hangs_is_abandoned_by_an_agent_that_listens() {
     let scratch = Scratch::new("agent-fifo");
     let pipe = scratch.0.join("trace");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -132,7 +132,7 @@ fn a_check_that_hangs_is_left_behind_by_an_agent_that_listens() {
     second.start();
     assert_eq!(second.results().1.status, Some(0));
     second.say(&ToHost::Bye);
-    // The check goes on, and does nothing more.
+    // The check continues, and does nothing more.
     drop(std::fs::OpenOptions::new().write(true).open(&pipe).unwrap());
 }
 

@@ -182,7 +182,7 @@ pub fn estimate(line: &[Vec<KneeRun>]) -> KneeEstimate {
     estimate_with(line, |_| GAIN)
 }
 
-/// Finds the knee of a line of points. `needed`: the growth of throughput from which the step behind a point pays off.
+/// Finds the knee of a line of points. `needed`: the growth of throughput from which the step after a point pays off.
 #[must_use]
 pub fn estimate_with(line: &[Vec<KneeRun>], needed: impl Fn(usize) -> f64) -> KneeEstimate {
     let steps: Vec<Option<KneeStep>> = line

@@ -18,7 +18,7 @@ pub(super) enum Fault {
     Killed,
     /// The process is stopped, or the network is gone: nothing arrives any more.
     Silent,
-    /// The link goes on, but nothing else does: the host hangs.
+    /// The link continues, but nothing else does: the host hangs.
     Hangs,
     /// Only heartbeats arrive: the program hangs, or wants to hold the coordinator.
     Mute,

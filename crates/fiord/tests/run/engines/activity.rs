@@ -89,7 +89,7 @@ fn wrong_options_are_refused_and_options_about_io_are_reported_as_unused() {
     for (options, says) in [
         ("", "cpu thread needs rate (cpuload=)"),
         ("--cpuload=0", "asks for no load"),
-        ("--cpuload=50 --cpuchunks=0", "leaves no CPU time"),
+        ("--cpuload=50 --cpuchunks=0", "makes cycles without CPU time"),
     ] {
         let ran = place.run(&format!("--name=a --ioengine=cpuio {options} --runtime=1"));
         assert!(ran.status == Some(1) && ran.err.contains(says), "{options}: {ran:?}");

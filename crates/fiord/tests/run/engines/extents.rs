@@ -97,7 +97,7 @@ fn work_that_they_do_not_have_is_refused() {
             "--ioengine=falloc --rw=write --verify=crc32c",
             "moves no data: there is nothing to verify",
         ),
-        ("--readonly --ioengine=falloc --rw=read", "permits no job with `ioengine=falloc`"),
+        ("--readonly --ioengine=falloc --rw=read", "forbids jobs with `ioengine=falloc`"),
         ("--ioengine=falloc --rw=write --filename=/dev/null", "this is a character device"),
         ("--ioengine=ftruncate --rw=write --filename=/dev/null", "this is a character device"),
         ("--ioengine=falloc --rw=read --filename=/etc/fiord", "system directory /etc"),

@@ -104,7 +104,10 @@ fn the_driver_uses_the_file_that_fiord_opened() {
 fn what_is_wrong_is_a_clear_error() {
     let place = place();
     for (line, what) in [
-        ("--libblkio_path=none", "`none` does not exist, and `ioengine=libblkio` creates no file"),
+        (
+            "--libblkio_path=none",
+            "`none` does not exist, and `ioengine=libblkio` does not create files",
+        ),
         ("--libblkio_driver=floppy", "invalid value `floppy` for libblkio_driver"),
         (
             "--libblkio_driver=virtio-blk-vhost-user --libblkio_path=none",
@@ -183,7 +186,7 @@ fn a_server_with_too_few_queues_or_without_writes_is_reported() {
         ),
         ("--rw=randread --bs=100", "needs multiples of its block size of 512 bytes"),
         ("--rw=randread --libblkio_pre_connect_props=floppy=1", "cannot set the property `floppy`"),
-        ("--rw=randread --mem=malloc", "hands the buffers to another process as a file"),
+        ("--rw=randread --mem=malloc", "shares the buffers with another process as a file"),
     ] {
         let ran = place.run(&format!("{SERVER} {options}"));
         assert_eq!(ran.status, Some(1), "{options}: {ran:?}");

@@ -101,17 +101,14 @@ fn what_makes_no_sense_is_refused() {
             "--ioengine=filestat --filename=f --filesize=4k --rw=write --verify=md5",
             "nothing to verify",
         ),
-        ("--ioengine=filestat --filename=f --filesize=4k --rw=trim", "has no trims"),
+        ("--ioengine=filestat --filename=f --filesize=4k --rw=trim", "supports no trims"),
         ("--ioengine=filestat --filename=f --filesize=4k --rw=write --fsync=1", "no open files"),
         (
             "--ioengine=filestat --filename=f --filesize=4k --pre_read=1",
             "nothing to read in advance",
         ),
         ("--ioengine=filecreate --filename=/etc/fiord-x", "system directory /etc"),
-        (
-            "--readonly --ioengine=filedelete --filename=f --filesize=4k",
-            "--readonly permits no job",
-        ),
+        ("--readonly --ioengine=filedelete --filename=f --filesize=4k", "--readonly forbids jobs"),
         ("--ioengine=filestat --tree_items=3", "needs the name of its root"),
         ("--ioengine=filestat --filename=x --filesize=4k --tree_depth=3", "needs `tree_items`"),
         (
@@ -127,7 +124,7 @@ fn what_makes_no_sense_is_refused() {
     }
 }
 
-/// The file system refuses a name: the job fails with the reason, and other jobs go on.
+/// The file system refuses a name: the job fails with the reason, and other jobs continue.
 #[test]
 fn failures_name_the_cause() {
     let place = Place::new();

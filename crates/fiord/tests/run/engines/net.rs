@@ -281,7 +281,7 @@ fn a_receiver_that_ends_early_ends_the_sender() {
     let ran = place.run(&format!("{line} --bs=64k --size=64m --output-format=json"));
     peer.join().unwrap();
     assert_eq!(ran.status, Some(1), "{ran:?}");
-    assert!(ran.err.contains("To fix: look whether its program"), "{}", ran.err);
+    assert!(ran.err.contains("To fix: check whether its program"), "{}", ran.err);
 }
 
 /// The error of the first job, and whether the second one, which reads a file, did its work.

@@ -27,7 +27,11 @@ fn reports_large_writes_in_pieces() {
     assert!(evidence.starts_with("64 of 1024.0 KiB were issued, 1024 of 64.0 KiB"), "{entry}");
     silent(&json(&place, &format!("{job} --bs=64k")), "split-or-merged");
     let normal = place.run(&format!("{job} --bs=1m")).ok();
-    assert!(normal.out.contains("(issued 64 of 1MiB), merged=0, split off=960"), "{}", normal.out);
+    assert!(
+        normal.out.contains("(issued 64 of 1MiB), merged=0, added by splits=960"),
+        "{}",
+        normal.out
+    );
 }
 
 /// Two groups, each with a ramp: the device counts the ramps, and so do the issued I/Os.
@@ -151,7 +155,7 @@ fn a_replay_has_the_depth_of_its_trace() {
     silent(&ran, "depth-not-reached");
 }
 
-/// Reads behind the end of the file under a loop device fail, but belong to the job.
+/// Reads beyond the end of the file under a loop device fail, but belong to the job.
 #[test]
 fn failed_ios_are_not_those_of_other_programs() {
     let place = Place::new();
@@ -272,7 +276,11 @@ fn results_are_compared_with_a_specification() {
     let percent = spec[0]["percent"].as_f64().unwrap();
     assert!((percent - 100.0).abs() < 1.0, "the jobs are added up: {percent}");
     let normal = place.run(&format!("{job} --spec=randread=20k")).ok();
-    assert!(normal.out.contains("\nBeside the specification:\n  randread on "), "{}", normal.out);
+    assert!(
+        normal.out.contains("\nCompared with the specification:\n  randread on "),
+        "{}",
+        normal.out
+    );
     let other = place.run(&format!("{job} --spec=write=10k,randwrite=1k")).ok();
     assert!(other.out.contains("numbers for write, randwrite, but no job"), "{}", other.out);
     assert!(near.err.is_empty(), "a data sheet may state more: {}", near.err);

@@ -285,7 +285,7 @@ pub(crate) fn unanswered(json: &Value, waited: u64) -> u64 {
     count
 }
 
-/// Starts a job that goes on after errors, whose connection a relay can cut, and another one. Waits until they run.
+/// Starts a job that continues after errors, whose connection a relay can cut, and another one. Waits until they run.
 fn through_relay<S: Relayed>(place: &Place) -> Option<(S, Relay, Child)> {
     let service = S::start(place)?;
     place.run(&format!("--name=j {} --bs=4k --size=256k --rw=write", service.job())).ok();
@@ -313,7 +313,7 @@ pub(crate) fn a_lost_connection_is_made_again_if_the_job_goes_on<S: Relayed>() {
         let (connections, answered) = (before + cut as u32, relay.answered());
         let goes_on =
             || relay.accepted() >= connections && relay.answered() > answered + (64 << 10);
-        until("the job goes on", || goes_on() || child.try_wait().unwrap().is_some());
+        until("the job continues", || goes_on() || child.try_wait().unwrap().is_some());
     }
     if child.try_wait().unwrap().is_none() {
         signal(&child, "INT");

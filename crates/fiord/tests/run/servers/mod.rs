@@ -175,7 +175,7 @@ pub(crate) trait Service: Sized {
 
 /// A server that jobs can reach through a relay, which cuts their connections.
 pub(crate) trait Relayed: Service {
-    /// Whether a job that goes on after errors ends if it cannot connect again.
+    /// Whether a job that continues after errors ends if it cannot connect again.
     const ENDS_WITHOUT_SERVER: bool = true;
 
     /// A relay to the server, and the options of a job that connects through it.

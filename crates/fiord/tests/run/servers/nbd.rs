@@ -90,7 +90,7 @@ fn what_is_wrong_is_a_clear_error() {
     let reads = format!("--name=j {} --bs=4k --size=64k", service.job());
     place.run(&format!("{reads} --rw=read")).ok();
     for (line, what) in [
-        (format!("{reads} --rw=write"), "the server permits no writes and no trims"),
+        (format!("{reads} --rw=write"), "the server forbids writes and trims"),
         (format!("{reads} --rw=read --offset=2m"), "offset 2097152 is at or past the end of"),
         ("--name=j --ioengine=nbd --rw=read".into(), "the job sets no `uri`"),
         ("--name=j --ioengine=nbd --rw=read --uri=http://x".into(), "does not begin with `nbd://`"),

@@ -214,7 +214,7 @@ pub enum Diagnosis {
     BitFlips(BitFlips),
     /// [`FaultClass::Shifted`].
     Shifted {
-        /// The data is this many bytes behind its place; negative: before it.
+        /// The data is this many bytes after its place; negative: before it.
         by: i64,
     },
     /// [`FaultClass::Swapped`].

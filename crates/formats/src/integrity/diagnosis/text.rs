@@ -39,7 +39,7 @@ impl fmt::Display for BadExtent {
             Diagnosis::Torn(tear) => torn(tear, f),
             Diagnosis::BitFlips(flips) => flipped(flips, f),
             Diagnosis::Shifted { by } => {
-                let side = if *by < 0 { "before" } else { "behind" };
+                let side = if *by < 0 { "before" } else { "after" };
                 write!(f, "the data is {} bytes {side} its place", by.unsigned_abs())
             }
             Diagnosis::Swapped { with } => {
@@ -65,7 +65,7 @@ impl BadExtent {
     fn misdirected(&self, misdirection: &Misdirection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Misdirection { other, foreign } = *misdirection;
         let distance = misdirection.distance(self.start);
-        let side = if distance < 0 { "before" } else { "behind" };
+        let side = if distance < 0 { "before" } else { "after" };
         let distance = distance.unsigned_abs();
         match foreign {
             true => write!(

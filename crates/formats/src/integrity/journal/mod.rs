@@ -1,7 +1,7 @@
 //! The journal of a run with `verify=fiord` (`verify_journal`): which writes a target had received, acknowledged and
 //! flushed before a crash.
 //!
-//! The journal lies on another disk than the target. Before a job issues a write, a record that announces it is
+//! The journal lies on a disk other than that of the target. Before a job issues a write, a record that announces it is
 //! durable in the journal (an intent). A job announces its next writes in groups, and records the issue and the
 //! completion of each write, and flushes, when they happen; these records become durable a little later. So after a
 //! crash:
@@ -15,7 +15,7 @@
 //! multiple of 4096 bytes. The writer makes one block durable before it writes the next, so a crash can damage only the
 //! last one. Integers are little endian.
 //!
-//! The targets of a journal lie one behind another in one space of addresses. Each begins at its base, a multiple of the
+//! The targets of a journal lie one after another in one space of addresses. Each begins at its base, a multiple of the
 //! block length; the first one at 0.
 //!
 //! | bytes of each part of the header | field |

@@ -8,8 +8,8 @@ use crate::log::{LineProblem, LogColumns, LogRow, REAL_TIME, direction};
 
 /// Maximum number of columns of a row.
 const MAX_COLUMNS: usize = 8;
-const WRONG: &str = "a log has 4 to 8";
-const OTHER: &str = "the lines before it have another number";
+const WRONG: &str = "4 to 8";
+const OTHER: &str = "as many as the lines before it";
 
 /// The numbers of a line.
 #[derive(Debug, Clone, Copy)]

@@ -281,7 +281,7 @@ impl Rows {
     }
 }
 
-/// Latency and result behind the length. Other text there has no meaning, as in fio.
+/// Latency and result after the length. Other text there has no meaning, as in fio.
 #[cold]
 fn outcome(mut rest: &[u8]) -> Option<TraceOutcome> {
     let latency = Nanos(take_number(&mut rest, "latency").ok()?);
@@ -341,7 +341,7 @@ impl Action {
         })
     }
 
-    /// The action that follows a name, and what follows the action. `after` begins with the blank behind the name.
+    /// The action that follows a name, and what follows the action. `after` begins with the space after the name.
     #[inline]
     fn of(after: &[u8]) -> Option<(Action, &[u8])> {
         if !after.first().is_some_and(u8::is_ascii_whitespace) {
@@ -399,7 +399,7 @@ fn skip_blanks(text: &[u8]) -> &[u8] {
     text.trim_ascii_start()
 }
 
-/// Removes the first word and the blanks behind it. Empty if there is none.
+/// Removes the first word and the spaces after it. Empty if there is none.
 #[inline]
 fn take_word<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
     let end = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
@@ -408,7 +408,7 @@ fn take_word<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
     word
 }
 
-/// Removes a decimal number and the blanks behind it.
+/// Removes a decimal number and the spaces after it.
 #[inline]
 fn take_number(rest: &mut &[u8], field: &'static str) -> Result<u64, RowProblem> {
     let mut value = 0u64;

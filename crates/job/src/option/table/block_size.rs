@@ -44,9 +44,8 @@ options! {
         .default("0")
         .under("rw");
 
-    /// The alignment of random offsets, instead of the smallest block size. Any other value than
-    /// the smallest block size turns the random map off. Up to three values, for reads, writes and
-    /// trims.
+    /// The alignment of random offsets, instead of the smallest block size. Any value other than the smallest block
+    /// size turns the random map off. Up to three values, for reads, writes and trims.
     pub const BA: Opt<Option<PerDir<Option<Bytes>>>> =
         option("ba", per_dir(1, u32::MAX as u64, Unit::Bytes), "ba=512")
             .alias(&["blockalign"])

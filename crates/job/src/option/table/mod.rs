@@ -104,7 +104,7 @@ pub fn find_engine(name: &str) -> Option<&'static EngineDef> {
     engines().iter().find(|e| e.name == name).or_else(|| engines().iter().find(called))
 }
 
-/// The option of an engine that names the target of a job. `None`: `filename` and its like name the targets.
+/// The option of an engine that names the target of a job. `None`: `filename` and similar options name the targets.
 #[must_use]
 pub fn target_option(engine: &EngineDef) -> Option<&'static OptionDef> {
     find_for_engine(engine.name, engine.target_named_by).filter(|_| engine.names_target())

@@ -191,11 +191,10 @@ options! {
         .under("verify")
         .since("fiord");
 
-    /// Records in this file which writes the target has received, acknowledged and flushed, so that
-    /// `fiord verify --journal=FILE` can check the target after a power cut, a crash or a kill: nothing
-    /// that was acknowledged and flushed may be missing. The file, or block device, must be on another
-    /// disk than the target. Needs `verify=fiord`. Jobs with the same file here have one journal of all
-    /// their targets.
+    /// Records in this file which writes the target has received, acknowledged and flushed, so that `fiord verify
+    /// --journal=FILE` can check the target after a power cut, a crash or a kill: nothing that was acknowledged and
+    /// flushed may be missing. The file, or block device, must be on a disk other than that of the target. Needs
+    /// `verify=fiord`. Jobs with the same file here have one journal of all their targets.
     pub const VERIFY_JOURNAL: Opt<Option<String>> =
         option("verify_journal", TEXT, "verify_journal=/other/disk/journal")
             .under("verify")

@@ -163,7 +163,7 @@ fn device(
                 FILENAME,
                 format!("`{shown}` reports LBA format {index}, which has no block size"),
             )
-            .help("To fix: format it (`nvme format`), and look at `nvme id-ns`"),
+            .help("To fix: format it (`nvme format`), and check it with `nvme id-ns`"),
         );
         return None;
     }

@@ -133,8 +133,11 @@ pub(super) fn unchecked_tag(job: Reading, target: &NvmeTarget, messages: &mut Me
         protection.application_tag == UNCHECKED && protection.check != Checks::default()
     }) {
         messages.push(
-            job.warning(APPTAG, "blocks with the application tag 0xffff are not checked at all")
-                .help("To fix: write another `apptag`"),
+            job.warning(
+                APPTAG,
+                "the controller does not check blocks with the application tag 0xffff",
+            )
+            .help("To fix: write another `apptag`"),
         );
     }
 }

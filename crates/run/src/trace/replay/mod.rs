@@ -88,7 +88,8 @@ impl ReplayFeed {
         };
         let thread = thread::Builder::new().name("fiord-replay".into()).spawn(body);
         thread.map_err(|error| {
-            let detail = format!("could not start the thread that reads the trace: {error}");
+            let detail = "cannot create the thread that reads the trace. To fix: raise the limit on threads (ulimit \
+                          -u, pids.max)";
             JobError::new(Stage::ReadTrace, Errno::of(&error), detail).at(path)
         })?;
         Ok(ReplayFeed { cursor: Rc::new(cursor), state })

@@ -67,7 +67,7 @@ pub(crate) enum BadContents {
         found: u8,
     },
     /// The block is intact, but it is not the newest one.
-    #[error("write {number} of thread {thread} is there, and a later write is missing")]
+    #[error("write {number} of thread {thread} is in the block, and a later write is missing")]
     Stale { number: u64, thread: u16 },
     /// A block that was trimmed, or that a command has filled with zeros, is not zero.
     #[error(

@@ -231,8 +231,8 @@ impl CheckerThreads {
             });
             threads.threads.push(thread.map_err(|e| {
                 let errno = Errno::of(&e);
-                let detail = "could not start a thread of verify_async. To fix: raise the limit of threads \
-                              (ulimit -u), or use fewer threads";
+                let detail = "cannot create a thread of verify_async. To fix: raise the limit on threads (ulimit -u, \
+                              pids.max), or use fewer threads";
                 JobError::new(Stage::SetUp, errno, detail)
             })?);
         }

@@ -83,8 +83,8 @@ impl PassDriver {
         }
     }
 
-    /// The next op. `None`: the source goes on, or the job waits for reads in flight, or it ends. `ending`: the source
-    /// has no more work.
+    /// The next op. `None`: the source continues, or the job waits for reads in flight, or it ends. `ending`: the
+    /// source has no more work.
     pub(super) fn next(
         &mut self,
         (tracker, numbers, tally): (&mut Tracker, &mut WriteNumbers, &mut Tally),
@@ -137,7 +137,7 @@ impl PassDriver {
         }
     }
 
-    /// The next read of a batch (`verify_backlog`). `None`: the source goes on.
+    /// The next read of a batch (`verify_backlog`). `None`: the source continues.
     fn next_of_backlog(
         &mut self,
         tracker: &mut Tracker,
@@ -180,7 +180,7 @@ impl PassDriver {
         Err(idle.then(|| self.turns.control()).flatten())
     }
 
-    /// The job goes on, and may open and close files.
+    /// The job continues, and may open and close files.
     pub(super) fn job_continues(&mut self) {
         self.turns.job_continues();
     }

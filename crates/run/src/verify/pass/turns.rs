@@ -49,7 +49,7 @@ impl FileTurns {
         false
     }
 
-    /// The job goes on, and may open and close files.
+    /// The job continues, and may open and close files.
     pub(super) fn job_continues(&mut self) {
         self.may_be_closed = true;
     }

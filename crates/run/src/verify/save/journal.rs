@@ -210,7 +210,7 @@ impl Journals {
 fn cannot_create(path: &Path, errno: Errno, why: &str) -> JobError {
     let detail = format!(
         "could not create the journal: {why}. To fix: set verify_journal to a file that can be created, or to an \
-         unused block device, on another disk than the target"
+         unused block device, on a disk other than that of the target"
     );
     JobError::new(Stage::Verify, errno, detail).at(path)
 }
@@ -259,7 +259,8 @@ impl Journal {
         let (state, start) = (Arc::clone(&shared), header.length());
         let thread = std::thread::Builder::new().name("fiord-journal".into());
         let thread = thread.spawn(move || state.write_groups(&place, start)).map_err(|error| {
-            let detail = format!("could not start the thread of the journal: {error}");
+            let detail = "cannot create the thread of the journal. To fix: raise the limit on threads (ulimit -u, \
+                          pids.max)";
             JobError::new(Stage::Verify, errno_of(&error), detail).at(path)
         })?;
         Ok(Journal { shared, header, thread: Some(thread) })

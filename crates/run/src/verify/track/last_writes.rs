@@ -93,7 +93,7 @@ impl LastWrites {
         Ok(all)
     }
 
-    /// Goes on to the next write. Returns whether it is the last one of all its blocks.
+    /// Continues with the next write. Returns whether it is the last one of all its blocks.
     pub(super) fn is_last(&mut self, write: &Io) -> bool {
         self.counts[self.places[write.file.get()]].take(write)
     }

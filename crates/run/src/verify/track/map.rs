@@ -67,9 +67,9 @@ pub(crate) struct TrackedMaps {
     repeats: VecDeque<IoRange>,
     /// The claim of the read that is issued next.
     exclusive: Option<(IoRange, TargetClaim)>,
-    /// Empty lists of states, whose memory is used again.
+    /// Recycled state buffers.
     lists: Vec<GranuleStates>,
-    /// Empty lists of generations, whose memory is used again.
+    /// Recycled generation buffers.
     counts: Vec<Vec<u16>>,
     /// Other jobs use some of the files.
     shared: bool,
@@ -482,7 +482,7 @@ impl TrackedMaps {
         None
     }
 
-    /// The pass goes on to the next file.
+    /// The pass continues with the next file.
     fn next_file(&mut self) {
         let next = self.cursor.0 + 1;
         self.cursor = (next, self.regions.get(next).map_or(0, |region| region.0));
@@ -506,23 +506,23 @@ impl TrackedMaps {
         self.backlog.as_ref().is_none_or(unread)
     }
 
-    /// The file of the next of them.
+    /// Returns the file of the next unread write.
     pub(crate) fn first_unread_file(&self) -> Option<FileIndex> {
         let repeated = self.repeats.front().map(|range| range.file);
         repeated.or_else(|| Some(self.backlog.as_ref()?.ranges.first()?.0))
     }
 
-    /// The next of them. `None`: not now.
+    /// Returns the next unread write, if one can be read now.
     pub(super) fn next_unread(&mut self) -> Option<Io> {
         self.next_unread_if(|_| true)
     }
 
-    /// The next of them, if it is in this file. `None`: not now.
+    /// Returns the next unread write of `file`, if one can be read now.
     pub(crate) fn next_unread_of(&mut self, file: FileIndex) -> Option<Io> {
         self.next_unread_if(|next| next == file)
     }
 
-    /// The next of them, if its file is `wanted`.
+    /// Returns the next unread write whose file is `wanted`, if one can be read now.
     fn next_unread_if(&mut self, wanted: impl Fn(FileIndex) -> bool) -> Option<Io> {
         if self.repeats.front().is_some_and(|range| wanted(range.file))
             && let Some(MapStep::Read(io)) = self.next_repeat()

@@ -106,7 +106,7 @@ impl Tracker {
         }
     }
 
-    /// The next of them, and its number if it is known. `None`: not now.
+    /// Returns the next unread write, if one can be read now, and its number if known.
     pub(super) fn next_unread(&mut self, numbers: &WriteNumbers) -> Option<(Io, Option<u64>)> {
         match self {
             Tracker::None | Tracker::Zones(_) => None,

@@ -26,7 +26,7 @@ impl JobState<'_> {
         self.hooks.take_holder()
     }
 
-    /// Counts an op that failed, as [`JobState::io_failed`], and tells the hooks. True when the job goes on.
+    /// Counts an op that failed, as [`JobState::io_failed`], and tells the hooks. True when the job continues.
     #[cold]
     pub(crate) fn follow_failure(
         &mut self,

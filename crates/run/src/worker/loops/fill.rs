@@ -69,8 +69,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> BorrowedWorker<'_, '_, 
                 return FillOutcome::Wait;
             }
             let next = self.draw::<M>(slots, held, &mut now);
-            // No type for both paths: an enum would be assembled in memory, and reading it back would wait
-            // for that.
+            // No type for both paths: an enum would be spilled, and reloading it stalls (store forwarding).
             let op = match next {
                 Next::Io(drawn) => {
                     let io = match self.choose::<M>(drawn, slots, held, now) {
@@ -191,7 +190,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> BorrowedWorker<'_, '_, 
                 return Err(NotNow::Wait);
             }
             if self.state.hooks.want(Events::ADMIT) {
-                // Not as the result of the call, which would be assembled in memory.
+                // Not as the result of the call, which would be spilled to memory.
                 self.admit(drawn, Some(slots), held)?;
                 return Ok(self.state.hooks.admitted());
             }
@@ -368,7 +367,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> BorrowedWorker<'_, '_, 
     }
 }
 
-/// Offers the engine again the op that it refused. `None`: go on with other ops.
+/// Offers the engine again the op that it refused. `None`: continue with other ops.
 #[cold]
 #[inline(never)]
 fn offer_again<E: Engine>(

@@ -180,9 +180,9 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> BorrowedWorker<'_, '_, 
 /// Result of a control operation (open, close, end of a loop).
 #[derive(PartialEq, Eq)]
 enum ControlOutcome {
-    /// Go on.
+    /// Continue.
     Continue,
-    /// Go on with the next loop: the source must be restarted.
+    /// Continue with the next loop: the source must be restarted.
     Restart,
     /// The work is done.
     End,

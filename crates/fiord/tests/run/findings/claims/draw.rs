@@ -354,7 +354,7 @@ fn compressible(draw: &mut Dice) -> DrawnCase {
     DrawnCase::new(&format!("--name=a {ON_FILE} --size=1m {line}")).on(held)
 }
 
-/// Options that mean something else than they seem to, or that have no effect.
+/// Options that mean something other than they seem to, or that have no effect.
 fn options(draw: &mut Dice) -> DrawnCase {
     let line = draw.line(&[
         &["--rw=read", "--rw=randwrite", "--rw=randrw", "--rw=rw --rwmixread=30 --rate_iops=400"],

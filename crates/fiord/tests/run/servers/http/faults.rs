@@ -1,4 +1,4 @@
-//! A server that refuses, fails, stalls or lies: the job fails with a message, and other jobs go on.
+//! A server that refuses, fails, stalls or lies: the job fails with a message, and other jobs continue.
 
 use std::sync::atomic::Ordering;
 
@@ -41,8 +41,8 @@ fn refusals_name_the_request_the_status_and_the_remedy() {
         ("404 Not Found", "NoSuchBucket", 2, "To fix: create the bucket"),
         ("404 Not Found", "NoSuchKey", 2, "To fix: write the objects first"),
         ("503 Slow Down", "SlowDown", 16, "To fix: use a smaller `iodepth`"),
-        ("507 Insufficient Storage", "", 28, "To fix: make room on the server"),
-        ("500 Oops", "InternalError", 5, "To fix: look at the server's log"),
+        ("507 Insufficient Storage", "", 28, "To fix: free space on the server"),
+        ("500 Oops", "InternalError", 5, "To fix: check the server's log"),
     ] {
         let answers = Answers::start(move |_| refusal(status, code, "because"));
         let answered = format!("the server answered {}", &status[..3]);
@@ -106,7 +106,7 @@ fn a_server_that_stalls_ends_its_job_after_the_timeout() {
             &["no answer to the read of 4096 bytes at offset", "within 1 s. To fix: "],
         );
     }
-    // The other requests go on while one waits.
+    // The other requests continue while one waits.
     let answers = Answers::start(|arrived| match arrived.line.contains("/b/x_0_") {
         true => Act::Stall,
         false => Act::Send(vec![with_body("200 OK", &[1; 4096])]),

@@ -117,7 +117,7 @@ fn heads_have_no_body_and_lists_must_be_lists() {
         ran.err
     );
     assert!(
-        ran.err.contains("something else than a list") && ran.err.contains("To fix: "),
+        ran.err.contains("something other than a list") && ran.err.contains("To fix: "),
         "{}",
         ran.err
     );

@@ -66,8 +66,8 @@ options! {
         .default("0")
         .since("fiord");
 
-    /// Each instance works on the items of the instance this many numbers after it, so that no client finds the items in
-    /// its own cache that it created.
+    /// Each instance works on the items of the instance that is this many numbers after it, so that no client finds
+    /// the items that it created in its own cache.
     pub const TREE_SHIFT: Opt<u32> = option("tree_shift", COUNT, "tree_shift=1")
         .of(&NAMES)
         .under("tree_items")

@@ -36,11 +36,11 @@ options! {
     pub const PORT: Opt<Option<u32>> = option("port", int(1, 65535), "port=8765")
         .of(&["net", "netsplice", "rdma"]);
 
-    /// The other host of each connection, in a run on many hosts: `next` (each host and the one behind it, in a ring), `pair`
-    /// (the first host and the second, the third and the fourth, and so on), `first` (all other hosts and the first), `all`
-    /// (each host and every other one) or the name of a host (all other hosts and this one). The other end of the job runs
-    /// there without being written down: it reads what the job writes, or writes what the job reads. In `hostname`, `$peer`
-    /// is the name of the other host, in case data use another network: `hostname=$peer-ib`.
+    /// The other host of each connection, in a run on many hosts: `next` (each host and the one after it, in a ring),
+    /// `pair` (the first host and the second, the third and the fourth, and so on), `first` (all other hosts and the
+    /// first), `all` (each host and every other one) or the name of a host (all other hosts and this one). fiord
+    /// creates the other end of the job there: it reads what the job writes, or writes what the job reads. In
+    /// `hostname`, `$peer` is the name of the other host, if the data use another network: `hostname=$peer-ib`.
     pub const PEER: Opt<Option<String>> = option("peer", TEXT, "peer=next")
         .of(&["net", "netsplice", "rdma"])
         .since("fiord");
@@ -83,7 +83,8 @@ options! {
         .of(&["rdma"])
         .default("");
 
-    /// What the end that connects does, the job that writes. The end that waits learns it from its peer.
+    /// The operation of the end that connects, which is the job that writes. The end that waits learns it from its
+    /// peer.
     pub const VERB: Opt<Verb> = option("verb", one_of(), "verb=send")
         .alias(&["proto"])
         .of(&["rdma"])

@@ -168,7 +168,7 @@ options! {
         .default("get")
         .since("fiord");
 
-    /// The most names that one list returns. S3 returns no more than 1000.
+    /// The maximum number of names that one list returns. S3 returns no more than 1000.
     pub const HTTP_LIST_KEYS: Opt<u32> = option("http_list_keys", int(1, 1000), "http_list_keys=100")
         .of(HTTP)
         .under("http_read")

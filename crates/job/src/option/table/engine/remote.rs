@@ -43,9 +43,10 @@ options! {
     pub const URI: Opt<Option<String>> = option("uri", TEXT, "uri=nbd://localhost:10809")
         .of(&["nbd"]);
 
-    /// The NFS server and export, with options of the connection: `nfs://SERVER/EXPORT?version=3&nfsport=2049`. The options
-    /// are those of libnfs, such as `version` (3 unless the URL says 4), `nfsport` and `mountport` (otherwise rpcbind of the
-    /// server is asked), `uid`, `gid`, `readahead` and `autoreconnect`. `filename` and its like name files below the export.
+    /// The NFS server and export, with options of the connection: `nfs://SERVER/EXPORT?version=3&nfsport=2049`. The
+    /// options are those of libnfs, such as `version` (3 unless the URL says 4), `nfsport` and `mountport` (otherwise
+    /// rpcbind of the server is asked), `uid`, `gid`, `readahead` and `autoreconnect`. `filename` and similar options
+    /// name files below the export.
     pub const NFS_URL: Opt<Option<String>> = option("nfs_url", TEXT, "nfs_url=nfs://server/export")
         .of(&["nfs"]);
 }
