@@ -7,7 +7,7 @@ use std::path::Path;
 use fiord_types::{Bytes, Errno};
 
 use super::{Model, Outline, State, Zone, ZoneAction, ZoneType, ZonedFacts};
-use crate::error::retry;
+use crate::error::{check, retry};
 use crate::file::Device;
 use crate::{Error, Result, block};
 
@@ -113,9 +113,10 @@ pub(super) fn report(fd: BorrowedFd, from: Bytes, limit: usize) -> Result<Vec<Zo
         buffer[8..12].copy_from_slice(&(asked as u32).to_ne_bytes());
         buffer[12..HEADER].fill(0);
         let request = libc::Ioctl::from(BLKREPORTZONE);
-        retry("ioctl BLKREPORTZONE", || {
+        retry(|| {
             // SAFETY: the buffer has room for the header and the requested zones.
-            unsafe { libc::ioctl(fd.as_raw_fd(), request, buffer.as_mut_ptr()) }
+            let rc = unsafe { libc::ioctl(fd.as_raw_fd(), request, buffer.as_mut_ptr()) };
+            check("ioctl BLKREPORTZONE", rc)
         })?;
         let found = parse(&buffer)?;
         let Some(last) = found.last().filter(|last| last.end().0 / SECTOR > sector) else { break };
@@ -173,9 +174,9 @@ pub(super) fn manage(fd: BorrowedFd, action: ZoneAction, start: Bytes, len: Byte
         ZoneAction::Finish => ("ioctl BLKFINISHZONE", BLKFINISHZONE),
     };
     let range = [start / SECTOR, len / SECTOR];
-    retry(name, || {
+    retry(|| {
         // SAFETY: these requests read a `struct blk_zone_range`: two 64-bit numbers.
-        unsafe { libc::ioctl(fd.as_raw_fd(), libc::Ioctl::from(request), range.as_ptr()) }
+        let rc = unsafe { libc::ioctl(fd.as_raw_fd(), libc::Ioctl::from(request), range.as_ptr()) };
+        check(name, rc).map(drop)
     })
-    .map(drop)
 }
