@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
+use rustix::net::netdevice::name_to_index;
+
 use super::address::RawAddress;
 use super::new_socket;
 use crate::{Error, Result};
@@ -56,13 +58,12 @@ pub fn interface_of(address: IpAddr) -> Result<Option<Interface>> {
         }
         // SAFETY: the name is a string that ends with 0.
         let name = unsafe { CStr::from_ptr(entry.ifa_name) };
-        // SAFETY: the name is a string that ends with 0.
-        let index = unsafe { libc::if_nametoindex(entry.ifa_name) };
         let name = name.to_string_lossy().into_owned();
+        let socket = new_socket(libc::AF_UNIX, false);
         found = Some(Interface {
             has_device: Path::new("/sys/class/net").join(&name).join("device").exists(),
+            index: socket.map_or(0, |socket| name_to_index(socket, &name).unwrap_or(0)),
             name,
-            index,
             loopback: entry.ifa_flags & libc::IFF_LOOPBACK as u32 != 0,
         });
     }
@@ -80,10 +81,8 @@ fn address_of(at: *const libc::sockaddr) -> Option<IpAddr> {
         libc::AF_INET6 => size_of::<libc::sockaddr_in6>(),
         _ => return None,
     };
-    let mut raw = RawAddress::room();
-    let to = (&raw mut raw.storage).cast::<u8>();
-    // SAFETY: an address of this family has this length, and the room is larger.
-    unsafe { std::ptr::copy_nonoverlapping(at.cast::<u8>(), to, len) };
+    // SAFETY: an address of this family has this length.
+    let raw = unsafe { RawAddress::copied(at.cast(), len) };
     raw.get()?.ip().map(|ip| ip.to_canonical())
 }
 
