@@ -29,13 +29,7 @@ impl<'fd> Lock<'fd> {
     /// # Errors
     /// Errors of `flock(2)`.
     pub fn hold(fd: BorrowedFd<'fd>, kind: LockKind) -> Result<Lock<'fd>> {
-        Lock::take(
-            fd,
-            match kind {
-                LockKind::Shared => FlockOperation::LockShared,
-                LockKind::Exclusive => FlockOperation::LockExclusive,
-            },
-        )
+        Lock::take(fd, kind, true)
     }
 
     /// Takes the lock if it is free.
@@ -43,16 +37,16 @@ impl<'fd> Lock<'fd> {
     /// # Errors
     /// `EWOULDBLOCK` (`EAGAIN`) if the lock is not free; otherwise those of `flock(2)`.
     pub fn try_hold(fd: BorrowedFd<'fd>, kind: LockKind) -> Result<Lock<'fd>> {
-        Lock::take(
-            fd,
-            match kind {
-                LockKind::Shared => FlockOperation::NonBlockingLockShared,
-                LockKind::Exclusive => FlockOperation::NonBlockingLockExclusive,
-            },
-        )
+        Lock::take(fd, kind, false)
     }
 
-    fn take(fd: BorrowedFd<'fd>, operation: FlockOperation) -> Result<Lock<'fd>> {
+    fn take(fd: BorrowedFd<'fd>, kind: LockKind, waits: bool) -> Result<Lock<'fd>> {
+        let operation = match (kind, waits) {
+            (LockKind::Shared, true) => FlockOperation::LockShared,
+            (LockKind::Shared, false) => FlockOperation::NonBlockingLockShared,
+            (LockKind::Exclusive, true) => FlockOperation::LockExclusive,
+            (LockKind::Exclusive, false) => FlockOperation::NonBlockingLockExclusive,
+        };
         retry(|| flock(fd, operation).op("flock"))?;
         Ok(Lock { fd })
     }

@@ -120,17 +120,20 @@ fn feature(socket: i32, interface: &str, command: u32) -> Option<bool> {
         command: u32,
         data: u32,
     }
+    /// `struct ifreq`, which has 40 bytes.
+    #[repr(C)]
+    struct Request {
+        name: [u8; 16],
+        value: *mut Value,
+        rest: [u64; 2],
+    }
+    const SIOCETHTOOL: libc::c_ulong = 0x8946;
     let mut value = Value { command, data: 0 };
-    // SAFETY: all bytes zero are a valid request.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    if interface.len() >= request.ifr_name.len() {
+    let mut request = Request { name: [0; 16], value: &raw mut value, rest: [0; 2] };
+    if interface.len() >= request.name.len() {
         return None;
     }
-    for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes()) {
-        *to = from as libc::c_char;
-    }
-    request.ifr_ifru.ifru_data = (&raw mut value).cast();
-    const SIOCETHTOOL: libc::c_ulong = 0x8946;
+    request.name[..interface.len()].copy_from_slice(interface.as_bytes());
     // SAFETY: the request points at a value that the kernel may write.
     let ret = unsafe { libc::ioctl(socket, SIOCETHTOOL as _, &raw mut request) };
     (ret == 0).then_some(value.data != 0)
