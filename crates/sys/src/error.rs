@@ -105,21 +105,26 @@ pub(crate) fn check(op: &'static str, rc: impl Into<i64>) -> Result<i64> {
     if rc < 0 { Err(Error::last(op)) } else { Ok(rc) }
 }
 
-/// Repeats a system call while a signal interrupts it, and turns its failure into an [`Error`].
-pub(crate) fn retry<R: Into<i64>>(op: &'static str, mut call: impl FnMut() -> R) -> Result<i64> {
-    loop {
-        match check(op, call()) {
-            Err(error) if error.errno == Errno::EINTR => continue,
-            other => return other,
-        }
+/// Turns the result of a call of rustix into one that names the call.
+pub(crate) trait Named<T> {
+    /// Names the call that failed.
+    fn op(self, op: &'static str) -> Result<T>;
+}
+
+impl<T> Named<T> for rustix::io::Result<T> {
+    fn op(self, op: &'static str) -> Result<T> {
+        self.map_err(|errno| Error::new(op, Errno::from_raw(errno.raw_os_error())))
     }
 }
 
-/// Converts a path to a C string; `EINVAL` if it contains a NUL byte.
-pub(crate) fn c_path(op: &'static str, path: &Path) -> Result<std::ffi::CString> {
-    use std::os::unix::ffi::OsStrExt;
-    std::ffi::CString::new(path.as_os_str().as_bytes())
-        .map_err(|_| Error::new(op, Errno::EINVAL).at(path))
+/// Repeats a system call while a signal interrupts it.
+pub(crate) fn retry<T>(mut call: impl FnMut() -> Result<T>) -> Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.errno == Errno::EINTR => {}
+            other => return other,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -146,6 +151,7 @@ mod tests {
 
     #[test]
     fn nul_in_a_path_is_refused() {
-        assert_eq!(c_path("open", Path::new("a\0b")).unwrap_err().errno, Errno::EINVAL);
+        let open = crate::file::Open::read_only();
+        assert_eq!(open.open(Path::new("a\0b")).unwrap_err().errno, Errno::EINVAL);
     }
 }

@@ -3,18 +3,12 @@
 use std::sync::OnceLock;
 
 use fiord_types::Bytes;
+use rustix::system::{sysinfo, uname};
 
-/// Returns the host name (`gethostname(2)`); empty if the call fails.
+/// Returns the host name (`gethostname(2)`).
 #[must_use]
 pub fn name() -> String {
-    let mut buffer = [0u8; 256];
-    // SAFETY: the pointer and length describe `buffer`; one byte is kept for the NUL.
-    let rc = unsafe { libc::gethostname(buffer.as_mut_ptr().cast(), buffer.len() - 1) };
-    if rc != 0 {
-        return String::new();
-    }
-    let end = buffer.iter().position(|&byte| byte == 0).unwrap_or(0);
-    String::from_utf8_lossy(&buffer[..end]).into_owned()
+    uname().nodename().to_string_lossy().into_owned()
 }
 
 /// Returns the page size in bytes.
@@ -50,16 +44,15 @@ pub struct MachineMemory {
     pub huge_page_size: Bytes,
 }
 
-/// Reads the memory of the machine. Without `/proc` it takes the total from `sysconf(3)` and sets the
+/// Reads the memory of the machine. Without `/proc` it takes the total from `sysinfo(2)` and sets the
 /// rest to 0, except for the huge page size (2 MiB).
 #[must_use]
 pub fn memory() -> MachineMemory {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let mut memory = parse_meminfo(&text);
     if memory.total == Bytes::ZERO {
-        // SAFETY: takes and returns integers.
-        let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
-        memory.total = Bytes(u64::try_from(pages).unwrap_or(0) * page_size() as u64);
+        let system = sysinfo();
+        memory.total = Bytes(u64::from(system.mem_unit) * system.totalram);
     }
     memory
 }

@@ -1,96 +1,37 @@
 //! The kernel version, and the resource limits of the process.
 
 use fiord_types::Errno;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::system::uname;
 
-use crate::error::check;
+use crate::error::Named;
 use crate::{Error, Result};
 
-/// A resource limit of the process (`getrlimit(2)`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ResourceLimit {
-    /// The limit in force; `u64::MAX` means no limit.
-    pub soft: u64,
-    /// The highest value that an unprivileged process may raise the soft limit to.
-    pub hard: u64,
-}
-
-#[cfg(target_env = "gnu")]
-type Resource = libc::__rlimit_resource_t;
-#[cfg(not(target_env = "gnu"))]
-type Resource = libc::c_int;
-
-fn read(resource: Resource) -> Result<ResourceLimit> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is writable.
-    check("getrlimit", unsafe { libc::getrlimit(resource, &raw mut limit) })?;
-    Ok(ResourceLimit { soft: limit.rlim_cur, hard: limit.rlim_max })
-}
-
-fn write(resource: Resource, limit: ResourceLimit) -> Result<()> {
-    let limit = libc::rlimit { rlim_cur: limit.soft, rlim_max: limit.hard };
-    // SAFETY: `limit` is a valid rlimit that the kernel reads.
-    check("setrlimit", unsafe { libc::setrlimit(resource, &raw const limit) }).map(drop)
-}
-
-/// A limit that this crate only reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LimitKind {
-    /// `RLIMIT_AS`: address space of the process, in bytes.
-    AddressSpace,
-    /// `RLIMIT_DATA`: private writable memory, in bytes.
-    Data,
-    /// `RLIMIT_NPROC`: number of processes and threads of the user.
-    Processes,
-}
-
-/// Returns a limit of this process.
-///
-/// # Errors
-/// Errors of `getrlimit(2)`.
-pub fn of(kind: LimitKind) -> Result<ResourceLimit> {
-    read(match kind {
-        LimitKind::AddressSpace => libc::RLIMIT_AS,
-        LimitKind::Data => libc::RLIMIT_DATA,
-        LimitKind::Processes => libc::RLIMIT_NPROC,
-    })
-}
-
-/// Returns the limit on open files (`RLIMIT_NOFILE`).
-///
-/// # Errors
-/// Errors of `getrlimit(2)`.
-pub fn open_files() -> Result<ResourceLimit> {
-    read(libc::RLIMIT_NOFILE)
-}
-
-/// Returns the limit on the size of files that this process writes, in bytes (`RLIMIT_FSIZE`).
-///
-/// # Errors
-/// Errors of `getrlimit(2)`.
-pub fn file_size() -> Result<ResourceLimit> {
-    read(libc::RLIMIT_FSIZE)
+/// Returns the limit on the size of files that this process writes, in bytes (`RLIMIT_FSIZE`); `None` means no limit.
+#[must_use]
+pub fn file_size() -> Option<u64> {
+    getrlimit(Resource::Fsize).current
 }
 
 /// Raises the limit on open files so that `want` files can be open at once: the soft limit, and as root
 /// the hard one, if they are lower. Returns the soft limit now in force, which may be below `want`.
 ///
 /// # Errors
-/// Errors of `getrlimit(2)` and `setrlimit(2)`.
+/// Errors of `setrlimit(2)`.
 pub fn raise_open_files(want: u64) -> Result<u64> {
-    raise(libc::RLIMIT_NOFILE, want)
-}
-
-fn raise(resource: Resource, want: u64) -> Result<u64> {
-    let now = read(resource)?;
-    if now.soft >= want {
-        return Ok(now.soft);
+    let soft = |limit: Rlimit| limit.current.unwrap_or(u64::MAX);
+    let now = getrlimit(Resource::Nofile);
+    if soft(now) >= want {
+        return Ok(soft(now));
     }
-    let raised = ResourceLimit { soft: want, hard: now.hard.max(want) };
+    let set = |soft, maximum| {
+        setrlimit(Resource::Nofile, Rlimit { current: Some(soft), maximum }).op("setrlimit")
+    };
     // Without privilege, raise the soft limit up to the hard limit.
-    if write(resource, raised).is_err() {
-        write(resource, ResourceLimit { soft: want.min(now.hard), hard: now.hard })?;
+    if set(want, now.maximum.map(|hard| hard.max(want))).is_err() {
+        set(now.maximum.map_or(want, |hard| hard.min(want)), now.maximum)?;
     }
-    Ok(read(resource)?.soft)
+    Ok(soft(getrlimit(Resource::Nofile)))
 }
 
 /// A kernel version. Versions can be compared: `kernel()? >= Kernel::new(5, 19)`.
@@ -129,26 +70,13 @@ impl std::fmt::Display for Kernel {
     }
 }
 
-/// Returns the running kernel's release, as `uname -r` prints it.
-///
-/// # Errors
-/// Errors of `uname(2)`.
-pub fn kernel_release() -> Result<String> {
-    // SAFETY: `utsname` is a C struct of character arrays, for which all zeroes is a value.
-    let mut names: libc::utsname = unsafe { std::mem::zeroed() };
-    // SAFETY: `names` is writable.
-    check("uname", unsafe { libc::uname(&raw mut names) })?;
-    let bytes: Vec<u8> =
-        names.release.iter().take_while(|&&byte| byte != 0).map(|&byte| byte as u8).collect();
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
 /// Returns the running kernel's version.
 ///
 /// # Errors
-/// Errors of `uname(2)`; `EINVAL` if the release has an unknown format.
+/// `EINVAL` if the release has an unknown format.
 pub fn kernel() -> Result<Kernel> {
-    Kernel::parse(&kernel_release()?).ok_or_else(|| Error::new("uname", Errno::EINVAL))
+    let release = uname().release().to_string_lossy().into_owned();
+    Kernel::parse(&release).ok_or_else(|| Error::new("uname", Errno::EINVAL))
 }
 
 /// Returns who may use `io_uring` (`kernel.io_uring_disabled`, Linux 6.6): 0 all processes, 1 the
@@ -183,10 +111,10 @@ mod tests {
 
     #[test]
     fn open_files_can_be_raised_to_the_hard_limit() {
-        let limit = open_files().unwrap();
-        assert!(raise_open_files(limit.soft).unwrap() >= limit.soft);
-        if limit.hard < 1 << 30 {
-            assert!(raise_open_files(limit.hard).unwrap() >= limit.hard);
+        let limit = getrlimit(Resource::Nofile);
+        for want in [limit.current, limit.maximum.filter(|hard| *hard < 1 << 30)] {
+            let want = want.unwrap_or(0);
+            assert!(raise_open_files(want).unwrap() >= want);
         }
     }
 }

@@ -291,11 +291,7 @@ impl Mapping {
     }
 
     fn is_full(&self) -> bool {
-        // SAFETY: `statvfs` is a C struct of integers, for which all zeroes is a value.
-        let mut vfs: libc::statvfs = unsafe { std::mem::zeroed() };
-        // SAFETY: the descriptor is open and `vfs` is writable.
-        let rc = unsafe { libc::fstatvfs(self.file.as_raw_fd(), &raw mut vfs) };
-        rc == 0 && vfs.f_bavail == 0
+        rustix::fs::fstatvfs(&self.file).is_ok_and(|space| space.f_bavail == 0)
     }
 }
 

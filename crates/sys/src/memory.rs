@@ -346,14 +346,10 @@ fn none_free(error: Error, page: usize, len: usize) -> Error {
 /// Returns the page size of a hugetlbfs directory in bytes; `None` on any other file system.
 fn hugetlbfs_page(directory: &Path) -> Option<usize> {
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
-    let name = crate::error::c_path("statfs", directory).ok()?;
-    // SAFETY: `statfs` is a C struct of integers, for which all zeroes is a value.
-    let mut fs: libc::statfs = unsafe { std::mem::zeroed() };
-    // SAFETY: `name` is NUL-terminated and `fs` writable; both outlive the call.
-    let rc = unsafe { libc::statfs(name.as_ptr(), &raw mut fs) };
-    (rc == 0 && fs.f_type == libc::HUGETLBFS_MAGIC)
-        .then(|| usize::try_from(fs.f_bsize).ok())
-        .flatten()
+    /// `HUGETLBFS_MAGIC` of `linux/magic.h`.
+    const HUGETLBFS: u64 = 0x9584_58f6;
+    let system = rustix::fs::statfs(directory).ok()?;
+    usize::try_from(system.f_bsize).ok().filter(|_| system.f_type as u64 == HUGETLBFS)
 }
 
 fn map_anonymous(source: &MemorySource, len: usize) -> Result<NonNull<u8>> {

@@ -1,9 +1,11 @@
 //! The mount table.
 
-use std::ffi::{CStr, OsString};
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ffi::OsString;
+use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
 use crate::file::Device;
 use crate::{Error, Result, file};
@@ -153,7 +155,7 @@ fn unescape(field: &[u8]) -> OsString {
 pub fn holding(path: &Path) -> Result<Option<Mount>> {
     let mut mounts = mounts()?;
     let existing = nearest_existing(path);
-    let found = match mount_id(&existing) {
+    let found = match mount_id(CWD, &existing, AtFlags::empty()) {
         Some(id) => mounts.iter().position(|mount| mount.id == id),
         None => None,
     };
@@ -185,23 +187,14 @@ fn by_prefix(mounts: &[Mount], path: &Path) -> Option<usize> {
         .map(|(index, _)| index)
 }
 
-fn mount_id(path: &Path) -> Option<u64> {
-    let name = crate::error::c_path("statx", path).ok()?;
-    statx_mount(libc::AT_FDCWD, &name, 0)
-}
-
 /// Returns the id of the mount through which a file was opened (Linux 5.8).
 pub(crate) fn id_of(fd: BorrowedFd) -> Option<u64> {
-    statx_mount(fd.as_raw_fd(), c"", libc::AT_EMPTY_PATH)
+    mount_id(fd, Path::new(""), AtFlags::EMPTY_PATH)
 }
 
-fn statx_mount(at: i32, name: &CStr, flags: i32) -> Option<u64> {
-    // SAFETY: `statx` is a C struct of integers, for which all zeroes is a value.
-    let mut facts: libc::statx = unsafe { std::mem::zeroed() };
-    let mask = libc::STATX_MNT_ID;
-    // SAFETY: `name` is NUL-terminated and `facts` writable; both outlive the call.
-    let rc = unsafe { libc::statx(at, name.as_ptr(), flags, mask, &raw mut facts) };
-    (rc == 0 && facts.stx_mask & mask != 0).then_some(facts.stx_mnt_id)
+fn mount_id(at: BorrowedFd, path: &Path, flags: AtFlags) -> Option<u64> {
+    let facts = statx(at, path, flags, StatxFlags::MNT_ID).ok()?;
+    (facts.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(facts.stx_mnt_id)
 }
 
 #[cfg(test)]

@@ -1,11 +1,14 @@
 //! Waiting for descriptors: one or several at once, with a limit, and from another thread.
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 use fiord_types::Errno;
+use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-use crate::error::check;
+use crate::error::Named;
 use crate::{Error, Result};
 
 /// What to wait for on a descriptor.
@@ -106,40 +109,31 @@ impl ReadableSet {
     /// # Errors
     /// Errors of `epoll_create1(2)`.
     pub fn new() -> Result<ReadableSet> {
-        // SAFETY: the call takes no pointers.
-        let fd = check("epoll_create1", unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
-        // SAFETY: the descriptor was just opened and has no other owner.
-        Ok(ReadableSet(unsafe { OwnedFd::from_raw_fd(fd as RawFd) }))
+        epoll::create(epoll::CreateFlags::CLOEXEC).op("epoll_create1").map(ReadableSet)
     }
 
     /// Adds a descriptor under a number of the caller. A descriptor that is closed leaves the set.
     ///
     /// # Errors
     /// Errors of `epoll_ctl(2)`: `EPERM` for files, which are always readable.
-    pub fn add(&self, fd: RawFd, number: u64) -> Result<()> {
-        let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: number };
-        let set = self.0.as_raw_fd();
-        // SAFETY: the call reads one event.
-        let ret = unsafe { libc::epoll_ctl(set, libc::EPOLL_CTL_ADD, fd, &raw mut event) };
-        check("epoll_ctl", ret).map(drop)
+    pub fn add(&self, fd: impl AsFd, number: u64) -> Result<()> {
+        let data = epoll::EventData::new_u64(number);
+        epoll::add(&self.0, fd, data, epoll::EventFlags::IN).op("epoll_ctl")
     }
 
     /// Removes a descriptor, if it is in the set.
-    pub fn remove(&self, fd: RawFd) {
-        let set = self.0.as_raw_fd();
-        // SAFETY: no event is needed for this operation.
-        unsafe { libc::epoll_ctl(set, libc::EPOLL_CTL_DEL, fd, std::ptr::null_mut()) };
+    pub fn remove(&self, fd: impl AsFd) {
+        let _ = epoll::delete(&self.0, fd);
     }
 
     /// Appends the numbers of descriptors that are readable, at most 256 of them. Does not wait; the descriptor of the set is
     /// readable as long as there are some.
     pub fn take(&self, numbers: &mut Vec<u64>) {
-        let mut events = [libc::epoll_event { events: 0, u64: 0 }; MAX_READABLE];
-        let (set, list) = (self.0.as_raw_fd(), events.as_mut_ptr());
-        // SAFETY: `events` has room for `MAX_READABLE` events.
-        let count = unsafe { libc::epoll_wait(set, list, MAX_READABLE as i32, 0) };
-        let count = usize::try_from(count).unwrap_or(0);
-        numbers.extend(events[..count].iter().map(|event| event.u64));
+        let mut events = [const { MaybeUninit::uninit() }; MAX_READABLE];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        if let Ok((events, _)) = epoll::wait(&self.0, &mut events, Some(&at_once)) {
+            numbers.extend(events.iter().map(|event| event.data.u64()));
+        }
     }
 }
 
@@ -155,12 +149,9 @@ impl AsFd for ReadableSet {
 /// # Errors
 /// Errors of `fcntl(2)`.
 pub fn set_blocking(file: impl AsFd, waits: bool) -> Result<()> {
-    let fd = file.as_fd().as_raw_fd();
-    // SAFETY: the call takes no pointers.
-    let flags = check("fcntl F_GETFL", unsafe { libc::fcntl(fd, libc::F_GETFL) })? as i32;
-    let flags = if waits { flags & !libc::O_NONBLOCK } else { flags | libc::O_NONBLOCK };
-    // SAFETY: the call takes no pointers.
-    check("fcntl F_SETFL", unsafe { libc::fcntl(fd, libc::F_SETFL, flags) }).map(drop)
+    let mut flags = fcntl_getfl(&file).op("fcntl F_GETFL")?;
+    flags.set(OFlags::NONBLOCK, !waits);
+    fcntl_setfl(&file, flags).op("fcntl F_SETFL")
 }
 
 /// Wakes a thread that waits for its descriptor (`eventfd(2)`).
@@ -173,30 +164,20 @@ impl WakeEvent {
     /// # Errors
     /// Errors of `eventfd(2)`.
     pub fn new() -> Result<WakeEvent> {
-        // SAFETY: the call takes no pointers.
-        let fd =
-            check("eventfd", unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })?;
-        // SAFETY: the descriptor was just opened and has no other owner.
-        Ok(WakeEvent(unsafe { OwnedFd::from_raw_fd(fd as RawFd) }))
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        eventfd(0, flags).op("eventfd").map(WakeEvent)
     }
 
-    /// Makes the descriptor readable until [`WakeEvent::take`]. Never waits.
+    /// Makes the descriptor readable until [`WakeEvent::take`]. Never waits. A signal handler may call it.
     pub fn wake(&self) {
-        let one = 1u64;
         // The counter can only be full after 2^64 calls; the descriptor is readable then, too.
-        // SAFETY: write(2) reads eight bytes from `one`.
-        unsafe { libc::write(self.0.as_raw_fd(), (&raw const one).cast(), 8) };
+        let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
     }
 
     /// Whether [`WakeEvent::wake`] was called since the last call. Never waits.
     #[allow(clippy::must_use_candidate, reason = "some callers only want an unreadable descriptor")]
     pub fn take(&self) -> bool {
         take_event(self.0.as_fd())
-    }
-
-    /// Gives the descriptor away, which then stays open.
-    pub(crate) fn into_fd(self) -> OwnedFd {
-        self.0
     }
 }
 
@@ -209,9 +190,7 @@ impl AsFd for WakeEvent {
 /// Sets the counter of an event descriptor that does not block to 0. Returns whether it was larger.
 #[allow(clippy::must_use_candidate, reason = "some callers only want an unreadable descriptor")]
 pub fn take_event(fd: BorrowedFd<'_>) -> bool {
-    let mut count = 0u64;
-    // SAFETY: read(2) writes eight bytes to `count`.
-    unsafe { libc::read(fd.as_raw_fd(), (&raw mut count).cast(), 8) == 8 }
+    rustix::io::read(fd, &mut [0u8; 8]) == Ok(8)
 }
 
 #[cfg(test)]
@@ -242,8 +221,8 @@ mod tests {
     fn a_set_knows_its_readable_descriptors() {
         let (mut one, mut other) = UnixStream::pair().unwrap();
         let set = ReadableSet::new().unwrap();
-        set.add(one.as_raw_fd(), 5).unwrap();
-        set.add(other.as_raw_fd(), u64::MAX).unwrap();
+        set.add(&one, 5).unwrap();
+        set.add(&other, u64::MAX).unwrap();
         let readable = || {
             let mut numbers = Vec::new();
             set.take(&mut numbers);
@@ -256,12 +235,12 @@ mod tests {
         one.write_all(b"x").unwrap();
         other.write_all(b"x").unwrap();
         assert_eq!(readable(), [5, u64::MAX]);
-        set.remove(one.as_raw_fd());
+        set.remove(&one);
         assert_eq!(readable(), [u64::MAX]);
         drop(other);
         assert_eq!(readable(), []);
         let file = std::fs::File::open("/proc/self/exe").unwrap();
-        assert_eq!(set.add(file.as_raw_fd(), 1).unwrap_err().errno, Errno::EPERM);
+        assert_eq!(set.add(&file, 1).unwrap_err().errno, Errno::EPERM);
     }
 
     #[test]

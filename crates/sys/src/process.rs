@@ -7,8 +7,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use fiord_types::Errno;
+use rustix::process::{
+    Pid, Signal, getppid, kill_process_group, set_parent_process_death_signal, setsid,
+};
 
-use crate::{Error, Result};
+use crate::{Error, Result, signal};
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,14 +44,11 @@ impl std::fmt::Display for ProcessEnding {
 pub fn kill_with_parent(command: &mut Command) {
     let parent = std::process::id();
     let before_exec = move || {
-        // SAFETY: both calls take integers only, and are allowed between fork and exec.
-        let (rc, now) =
-            unsafe { (libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL), libc::getppid()) };
-        match rc {
-            0 if u32::try_from(now) == Ok(parent) => Ok(()),
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        match Pid::as_raw(getppid()).cast_unsigned() == parent {
+            true => Ok(()),
             // The parent has ended before the call.
-            0 => Err(std::io::Error::from_raw_os_error(Errno::ESRCH.raw())),
-            _ => Err(std::io::Error::last_os_error()),
+            false => Err(Errno::ESRCH.into()),
         }
     };
     // SAFETY: the closure makes system calls only, and allocates no memory.
@@ -129,7 +129,10 @@ pub fn run_shell(
         let wanted = kill();
         if wanted.is_some() && wanted != sent {
             sent = wanted;
-            kill_group(child.id(), wanted == Some(Kill::AtOnce));
+            let at_once = wanted == Some(Kill::AtOnce);
+            let signal = if at_once { Signal::KILL } else { Signal::TERM };
+            // The child has not been waited for, so its id cannot have been reused. The group may no longer exist.
+            let _ = kill_process_group(Pid::from_child(&child), signal);
         }
         std::thread::sleep(pause);
         pause = (pause * 2).min(POLL);
@@ -146,10 +149,7 @@ pub fn run_shell(
 /// Errors of `setsid(2)`, `fork(2)` and `execve(2)`.
 pub fn start_session(command: &mut Command) -> std::io::Result<Child> {
     let enter = || {
-        // SAFETY: takes and returns integers; it may be called between fork and exec.
-        if unsafe { libc::setsid() } < 0 {
-            return Err(std::io::Error::last_os_error());
-        }
+        setsid()?;
         unblock_signals()
     };
     // SAFETY: between fork and exec, the function makes two system calls and allocates nothing.
@@ -158,25 +158,8 @@ pub fn start_session(command: &mut Command) -> std::io::Result<Child> {
 }
 
 /// Unblocks all signals in a new process, which inherits the mask of the thread that starts it.
-fn unblock_signals() -> std::io::Result<()> {
-    // SAFETY: a sigset is plain memory that sigemptyset initialises; both calls are allowed between fork
-    // and exec.
-    unsafe {
-        let mut none: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&raw mut none);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
-    }
-    Ok(())
-}
-
-/// Sends a signal to the process group of a child. The child has not been waited for, so its id cannot
-/// have been reused.
-fn kill_group(child: u32, at_once: bool) {
-    let signal = if at_once { libc::SIGKILL } else { libc::SIGTERM };
-    if let Ok(group) = i32::try_from(child) {
-        // SAFETY: integers only. The group may no longer exist; the call then has no effect.
-        unsafe { libc::kill(-group, signal) };
-    }
+pub(crate) fn unblock_signals() -> std::io::Result<()> {
+    Ok(signal::mask(libc::SIG_SETMASK, [])?)
 }
 
 #[cfg(test)]

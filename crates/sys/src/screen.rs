@@ -7,13 +7,15 @@
 //! [`restore`] makes only calls that a signal handler may make. The last request to stop ([`crate::signal`]), the end of
 //! memory ([`crate::shortage`]) and a panic hook call it too.
 
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use fiord_types::Errno;
-use libc::{ECHO, ECHONL, ICANON, IEXTEN};
+use rustix::termios::{
+    InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
+};
 
-use crate::error::check;
+use crate::error::Named;
 use crate::{Error, Result};
 
 /// Switches to the alternate screen, clears it and hides the cursor (xterm's control sequences, which all terminals of
@@ -26,18 +28,16 @@ const LEAVE: &[u8] = b"\x1b[0m\x1b[?25h\x1b[?1049l";
 /// What to restore; null if no screen is in use.
 static SAVED: AtomicPtr<Saved> = AtomicPtr::new(std::ptr::null_mut());
 
+#[derive(Debug)]
 struct Saved {
-    out: RawFd,
-    keys: RawFd,
-    modes: libc::termios,
+    out: OwnedFd,
+    keys: OwnedFd,
+    modes: Termios,
 }
 
 /// A terminal in use as a screen. Dropping it restores the terminal.
 #[derive(Debug)]
-pub struct FullScreen {
-    out: OwnedFd,
-    keys: OwnedFd,
-}
+pub struct FullScreen(&'static Saved);
 
 impl FullScreen {
     /// Switches a terminal to the screen. `out` receives what is drawn, and keys are read from `keys`.
@@ -46,40 +46,35 @@ impl FullScreen {
     /// Errors of `tcgetattr(3)` and `tcsetattr(3)`: `ENOTTY` if `keys` is not a terminal. `EBUSY` if the process already
     /// uses a screen.
     pub fn open(out: OwnedFd, keys: OwnedFd) -> Result<FullScreen> {
-        // SAFETY: a termios is plain memory that tcgetattr fills.
-        let mut modes: libc::termios = unsafe { std::mem::zeroed() };
-        // SAFETY: the descriptor is open, and the call writes a termios.
-        check("tcgetattr", unsafe { libc::tcgetattr(keys.as_raw_fd(), &raw mut modes) })?;
-        let saved = Box::new(Saved { out: out.as_raw_fd(), keys: keys.as_raw_fd(), modes });
-        // A handler may read the value at any time, so it is never freed.
-        let saved = Box::into_raw(saved);
-        let none = std::ptr::null_mut();
-        if SAVED.compare_exchange(none, saved, Ordering::AcqRel, Ordering::Acquire).is_err() {
-            // SAFETY: the pointer is from `Box::into_raw`, and nothing else has it.
-            drop(unsafe { Box::from_raw(saved) });
-            return Err(Error::new("use a second screen", Errno::EBUSY));
+        let modes = tcgetattr(&keys).op("tcgetattr")?;
+        let wanted = key_by_key(modes.clone());
+        let busy = Error::new("use a second screen", Errno::EBUSY);
+        if is_open() {
+            return Err(busy);
+        }
+        // A handler may use the value at any time, so it is never freed, and its descriptors stay open.
+        let saved: &'static Saved = Box::leak(Box::new(Saved { out, keys, modes }));
+        let (none, new) = (std::ptr::null_mut(), std::ptr::from_ref(saved).cast_mut());
+        if SAVED.compare_exchange(none, new, Ordering::AcqRel, Ordering::Acquire).is_err() {
+            return Err(busy);
         }
         // From here on, dropping it restores the terminal.
-        let screen = FullScreen { out, keys };
-        let modes = key_by_key(modes);
-        // SAFETY: the descriptor is open, and the call reads a termios.
-        check("tcsetattr", unsafe {
-            libc::tcsetattr(screen.keys.as_raw_fd(), libc::TCSANOW, &raw const modes)
-        })?;
-        put(screen.out.as_raw_fd(), ENTER);
+        let screen = FullScreen(saved);
+        tcsetattr(&saved.keys, OptionalActions::Now, &wanted).op("tcsetattr")?;
+        put(&saved.out, ENTER);
         Ok(screen)
     }
 
     /// The descriptor that receives what is drawn.
     #[must_use]
     pub fn out(&self) -> &OwnedFd {
-        &self.out
+        &self.0.out
     }
 
     /// The descriptor from which keys are read. A read returns at once, with 0 bytes if no key was pressed.
     #[must_use]
     pub fn keys(&self) -> &OwnedFd {
-        &self.keys
+        &self.0.keys
     }
 }
 
@@ -97,35 +92,29 @@ pub fn is_open() -> bool {
 /// Restores the terminal if a screen is in use. A signal handler may call it.
 pub fn restore() {
     let saved = SAVED.swap(std::ptr::null_mut(), Ordering::AcqRel);
-    // SAFETY: the pointer is null or from `Box::into_raw`, and the value is never freed.
+    // SAFETY: the pointer is null or from `Box::leak`, and the value is never freed.
     let Some(saved) = (unsafe { saved.as_ref() }) else { return };
-    put(saved.out, LEAVE);
+    put(&saved.out, LEAVE);
     // Keys that were pressed for the screen must not reach the shell, so they are discarded.
-    // SAFETY: the call reads a termios. The descriptor may be closed at worst, which the call reports.
-    unsafe { libc::tcsetattr(saved.keys, libc::TCSAFLUSH, &raw const saved.modes) };
+    let _ = tcsetattr(&saved.keys, OptionalActions::Flush, &saved.modes);
 }
 
 /// The modes of a terminal that delivers single keys without echo.
-fn key_by_key(mut modes: libc::termios) -> libc::termios {
-    modes.c_lflag &= !(ICANON | ECHO | ECHONL | IEXTEN);
-    modes.c_iflag &= !(libc::IXON | libc::IXOFF);
-    modes.c_cc[libc::VMIN] = 0;
-    modes.c_cc[libc::VTIME] = 0;
-    for key in [libc::VSUSP, libc::VQUIT] {
-        modes.c_cc[key] = libc::_POSIX_VDISABLE;
+fn key_by_key(mut modes: Termios) -> Termios {
+    modes.local_modes -=
+        LocalModes::ICANON | LocalModes::ECHO | LocalModes::ECHONL | LocalModes::IEXTEN;
+    modes.input_modes -= InputModes::IXON | InputModes::IXOFF;
+    modes.special_codes[SpecialCodeIndex::VMIN] = 0;
+    modes.special_codes[SpecialCodeIndex::VTIME] = 0;
+    for key in [SpecialCodeIndex::VSUSP, SpecialCodeIndex::VQUIT] {
+        modes.special_codes[key] = libc::_POSIX_VDISABLE;
     }
     modes
 }
 
-/// Writes a short text and keeps errno, as a signal handler must.
-fn put(fd: RawFd, text: &[u8]) {
-    // SAFETY: write(2) reads `text`; the errno location belongs to this thread.
-    unsafe {
-        let errno = libc::__errno_location();
-        let saved = *errno;
-        libc::write(fd, text.as_ptr().cast(), text.len());
-        *errno = saved;
-    }
+/// Writes a short text without the C library, so that errno keeps its value, as a signal handler must.
+fn put(fd: &OwnedFd, text: &[u8]) {
+    let _ = rustix::io::write(fd, text);
 }
 
 #[cfg(test)]
@@ -135,12 +124,8 @@ mod tests {
     use super::*;
     use crate::terminal::pseudo_terminal;
 
-    fn local_flags(terminal: &OwnedFd) -> libc::tcflag_t {
-        // SAFETY: a termios is plain memory that tcgetattr fills.
-        let mut modes: libc::termios = unsafe { std::mem::zeroed() };
-        // SAFETY: the descriptor is open, and the call writes a termios.
-        assert_eq!(unsafe { libc::tcgetattr(terminal.as_raw_fd(), &raw mut modes) }, 0);
-        modes.c_lflag
+    fn local_flags(terminal: &OwnedFd) -> LocalModes {
+        tcgetattr(terminal).unwrap().local_modes
     }
 
     /// One test, because a process has one screen.
@@ -152,11 +137,12 @@ mod tests {
         };
         let copy = || terminal.try_clone().unwrap();
         let before = local_flags(&terminal);
-        assert_ne!(before & ECHO, 0);
+        assert!(before.contains(LocalModes::ECHO));
         let screen = FullScreen::open(copy(), copy()).unwrap();
         assert!(is_open());
-        assert_eq!(local_flags(&terminal) & (ECHO | ICANON), 0);
-        assert_ne!(local_flags(&terminal) & libc::ISIG, 0, "Ctrl-C still sends a signal");
+        let now = local_flags(&terminal);
+        assert!(!now.intersects(LocalModes::ECHO | LocalModes::ICANON));
+        assert!(now.contains(LocalModes::ISIG), "Ctrl-C still sends a signal");
         assert_eq!(FullScreen::open(copy(), copy()).unwrap_err().errno, Errno::EBUSY);
         drop(screen);
         assert!(!is_open());

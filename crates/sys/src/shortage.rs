@@ -8,9 +8,10 @@ use std::fmt::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fiord_types::program;
+use rustix::fs::{Mode, OFlags};
+use rustix::process::{Resource, getrlimit};
 
 use crate::host;
-use crate::limits::{self, LimitKind};
 use crate::root::Root;
 
 /// Explains why `bytes` more of memory are not available.
@@ -36,25 +37,24 @@ pub fn of_threads(stack: u64) -> String {
 /// Whether `bytes` more would exceed the limit on this process's address space (`RLIMIT_AS`).
 #[must_use]
 pub fn exceeds_address_space(bytes: u64) -> bool {
-    let limit = limits::of(LimitKind::AddressSpace).map_or(u64::MAX, |limit| limit.soft);
-    limit != u64::MAX && pages(0).saturating_add(bytes) > limit
+    getrlimit(Resource::As).current.is_some_and(|limit| pages(0).saturating_add(bytes) > limit)
 }
 
 /// If the address space is limited, keeps the C library from reserving 64 MiB of it for each thread that
 /// allocates. The cost is negligible, because a job's threads allocate before they run.
 pub fn save_address_space() {
     #[cfg(target_env = "gnu")]
-    if limits::of(LimitKind::AddressSpace).is_ok_and(|limit| limit.soft != u64::MAX) {
+    if getrlimit(Resource::As).current.is_some() {
         // SAFETY: integers only; called before there are other threads.
         unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
     }
 }
 
 fn memory(bytes: u64, out: &mut impl Write) -> fmt::Result {
-    let limit = |kind| limits::of(kind).map_or(u64::MAX, |limit| limit.soft);
-    let (space, data) = (limit(LimitKind::AddressSpace), limit(LimitKind::Data));
     let (mapped, private) = (pages(0), pages(5));
-    if space != u64::MAX && mapped.saturating_add(bytes) > space {
+    if let Some(space) = getrlimit(Resource::As).current
+        && mapped.saturating_add(bytes) > space
+    {
         return write!(
             out,
             "{bytes} bytes more exceed the limit on address space (RLIMIT_AS): {space} bytes, {mapped} \
@@ -62,7 +62,9 @@ fn memory(bytes: u64, out: &mut impl Write) -> fmt::Result {
              iodepth or smaller blocks"
         );
     }
-    if data != u64::MAX && private.saturating_add(bytes) > data {
+    if let Some(data) = getrlimit(Resource::Data).current
+        && private.saturating_add(bytes) > data
+    {
         return write!(
             out,
             "{bytes} bytes more exceed the limit on private memory (RLIMIT_DATA): {data} bytes, \
@@ -82,17 +84,10 @@ fn memory(bytes: u64, out: &mut impl Write) -> fmt::Result {
 /// memory.
 fn pages(field: usize) -> u64 {
     let mut buffer = [0u8; 128];
-    // SAFETY: the path ends with a NUL; the flags are integers.
-    let fd = unsafe { libc::open(c"/proc/self/statm".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
-    if fd < 0 {
-        return 0;
-    }
-    // SAFETY: the buffer is writable for its length; the descriptor was just opened.
-    let read = unsafe { libc::read(fd, buffer.as_mut_ptr().cast(), buffer.len()) };
-    // SAFETY: the descriptor was just opened, and nothing else uses it.
-    unsafe { libc::close(fd) };
-    let text = buffer.get(..usize::try_from(read).unwrap_or(0)).unwrap_or_default();
-    let text = std::str::from_utf8(text).unwrap_or_default();
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let file = rustix::fs::open(c"/proc/self/statm", flags, Mode::empty());
+    let read = file.and_then(|file| rustix::io::read(file, &mut buffer)).unwrap_or(0);
+    let text = std::str::from_utf8(&buffer[..read]).unwrap_or_default();
     let number = text.split_ascii_whitespace().nth(field).and_then(|word| word.parse::<u64>().ok());
     number.unwrap_or(0).saturating_mul(host::page_size() as u64)
 }
@@ -129,7 +124,7 @@ fn thread_limit() -> Option<String> {
             ));
         }
     }
-    let limit = limits::of(LimitKind::Processes).ok()?.soft;
+    let limit = getrlimit(Resource::Nproc).current?;
     (own >= limit).then(|| {
         format!(
             "this user may have {limit} processes and threads (RLIMIT_NPROC), and has {own}. To fix: \
@@ -193,16 +188,13 @@ fn exhausted(size: usize) -> ! {
         let _ = memory(size as u64, &mut text);
         let _ = text.write_str("\n");
         crate::screen::restore();
-        // SAFETY: `len` bytes of the array are initialised; _exit runs no code of this process, whose
-        // other threads may be in any state.
-        unsafe {
-            libc::write(libc::STDERR_FILENO, text.bytes.as_ptr().cast(), text.len);
-            libc::_exit(1);
-        }
+        let _ = rustix::io::write(rustix::stdio::stderr(), &text.bytes[..text.len]);
+        // SAFETY: _exit runs no code of this process, whose other threads may be in any state.
+        unsafe { libc::_exit(1) };
     }
     loop {
-        // SAFETY: no arguments. The first thread that got here is about to end the process.
-        unsafe { libc::pause() };
+        // The first thread that got here is about to end the process.
+        rustix::event::pause();
     }
 }
 

@@ -9,7 +9,7 @@
 //! fail with `EINTR`. Threads that do I/O should nevertheless call [`block_in_this_thread`], so that
 //! signals always arrive at other threads.
 
-use std::os::fd::{BorrowedFd, IntoRawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -31,12 +31,13 @@ static PATIENCE: AtomicU32 = AtomicU32::new(1);
 static LAST_STOP_NS: AtomicU64 = AtomicU64::new(0);
 static STOP_SIGNAL: AtomicI32 = AtomicI32::new(0);
 static STATUSES: AtomicU32 = AtomicU32::new(0);
-static WAKE_FD: AtomicI32 = AtomicI32::new(-1);
+/// What the handlers wake.
+static WAKE: OnceLock<WakeEvent> = OnceLock::new();
 
 /// The requests that signals have made. Each process has one value; [`install`] returns it.
 #[derive(Debug)]
 pub struct Signals {
-    fd: BorrowedFd<'static>,
+    event: &'static WakeEvent,
 }
 
 /// The number and the name of a signal that asks a process to end, such as `signal 2 (SIGINT)`; only the number of another
@@ -64,8 +65,8 @@ pub fn install() -> Result<&'static Signals> {
 }
 
 fn install_once() -> Result<Signals> {
-    let raw = WakeEvent::new()?.into_fd().into_raw_fd();
-    WAKE_FD.store(raw, Ordering::Release);
+    let event = WakeEvent::new()?;
+    let event = WAKE.get_or_init(|| event);
     for signal in [libc::SIGINT, libc::SIGTERM] {
         set_handler(signal, on_stop as *const () as usize)?;
     }
@@ -74,8 +75,7 @@ fn install_once() -> Result<Signals> {
     }
     set_handler(libc::SIGUSR1, on_status as *const () as usize)?;
     set_handler(libc::SIGPIPE, libc::SIG_IGN)?;
-    // SAFETY: the descriptor has no owner any more, so it is never closed.
-    Ok(Signals { fd: unsafe { BorrowedFd::borrow_raw(raw) } })
+    Ok(Signals { event })
 }
 
 /// Whether a signal has asked this process to stop, for waits that have no [`Signals`].
@@ -159,16 +159,10 @@ extern "C" fn on_status(_: libc::c_int) {
     wake();
 }
 
-/// Adds one to the eventfd. Restores errno for the interrupted code.
+/// Adds one to the eventfd. The system call does not go through the C library, so errno stays as the interrupted code left it.
 fn wake() {
-    let one = 1u64;
-    // SAFETY: write(2) may be called in a signal handler; it reads eight bytes from `one`. The errno
-    // location belongs to this thread.
-    unsafe {
-        let errno = libc::__errno_location();
-        let saved = *errno;
-        libc::write(WAKE_FD.load(Ordering::Acquire), (&raw const one).cast(), 8);
-        *errno = saved;
+    if let Some(event) = WAKE.get() {
+        event.wake();
     }
 }
 
@@ -204,7 +198,7 @@ impl Signals {
     /// [`Signals::wait`] and [`Signals::drain`] make it unreadable again.
     #[must_use]
     pub fn fd(&self) -> BorrowedFd<'static> {
-        self.fd
+        self.event.as_fd()
     }
 
     /// Waits for a signal, at most for the given time. Returns whether one has arrived since the last call;
@@ -212,14 +206,14 @@ impl Signals {
     #[allow(clippy::must_use_candidate, reason = "some callers only wait")]
     pub fn wait(&self, at_most: Duration) -> bool {
         // `drain` tells whether a signal arrived, also if the wait fails.
-        let _ = poll::wait_for(self.fd, Readiness::Readable, Some(at_most));
+        let _ = poll::wait_for(self.event, Readiness::Readable, Some(at_most));
         self.drain()
     }
 
     /// Returns whether a signal has arrived since the last call. Does not wait.
     #[must_use]
     pub fn drain(&self) -> bool {
-        poll::take_event(self.fd)
+        self.event.take()
     }
 }
 
@@ -229,14 +223,19 @@ impl Signals {
 /// # Errors
 /// Errors of `pthread_sigmask(3)`.
 pub fn block_in_this_thread() -> Result<()> {
+    mask(libc::SIG_BLOCK, [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1])
+}
+
+/// Changes which signals the calling thread blocks. May be called between fork and exec.
+pub(crate) fn mask(how: i32, signals: impl IntoIterator<Item = i32>) -> Result<()> {
     // SAFETY: a sigset is plain memory that sigemptyset and sigaddset initialise.
     let rc = unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut set);
-        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1] {
+        for signal in signals {
             libc::sigaddset(&raw mut set, signal);
         }
-        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut())
+        libc::pthread_sigmask(how, &raw const set, std::ptr::null_mut())
     };
     if rc == 0 { Ok(()) } else { Err(Error::new("pthread_sigmask", Errno::from_raw(rc))) }
 }
@@ -244,6 +243,7 @@ pub fn block_in_this_thread() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::process::{Signal, getpid, kill_process};
     use std::process::Command;
 
     #[test]
@@ -268,9 +268,8 @@ mod tests {
         std::env::var("FIORD_SIGNAL_CHILD").is_ok_and(|name| name == body)
     }
 
-    fn send(signal: i32) {
-        // SAFETY: sends a signal to this process; integers only.
-        unsafe { libc::kill(libc::getpid(), signal) };
+    fn send(signal: Signal) {
+        kill_process(getpid(), signal).unwrap();
     }
 
     #[test]
@@ -282,15 +281,15 @@ mod tests {
         }
         let signals = install().unwrap();
         assert!(!signals.wait(Duration::from_millis(1)));
-        send(libc::SIGUSR1);
+        send(Signal::USR1);
         assert!(signals.wait(Duration::from_secs(5)));
         assert_eq!(signals.status_requests(), 1);
         assert!(!signals.stop_requested());
         std::thread::spawn(|| block_in_this_thread().unwrap()).join().unwrap();
-        send(libc::SIGTERM);
+        send(Signal::TERM);
         assert!(signals.wait(Duration::from_secs(5)));
         assert_eq!(signals.stop_signal(), Some(libc::SIGTERM));
-        send(libc::SIGPIPE);
+        send(Signal::PIPE);
     }
 
     #[test]
@@ -301,9 +300,9 @@ mod tests {
             return;
         }
         install().unwrap();
-        send(libc::SIGINT);
+        send(Signal::INT);
         std::thread::sleep(Duration::from_nanos(SAME_REQUEST_NS + 50_000_000));
-        send(libc::SIGINT);
+        send(Signal::INT);
         std::thread::sleep(Duration::from_secs(5));
         panic!("the process still runs");
     }

@@ -5,11 +5,14 @@
 //! the program then disappears without an error. A function in `.init_array` runs before the runtime and
 //! checks the stream.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rustix::io::{fcntl_dupfd_cloexec, fcntl_getfd};
+use rustix::stdio::{dup2_stdin, dup2_stdout, stderr, stdin, stdout};
+
 use crate::Result;
-use crate::error::check;
+use crate::error::Named;
 
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
@@ -20,9 +23,8 @@ static CLOSED: AtomicBool = AtomicBool::new(false);
 static AT_START: extern "C" fn() = look;
 
 extern "C" fn look() {
-    // SAFETY: integers only; fcntl(2) does not depend on the runtime.
-    let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
-    CLOSED.store(flags == -1, Ordering::Relaxed);
+    // The system call does not depend on the runtime.
+    CLOSED.store(fcntl_getfd(stdout()).is_err(), Ordering::Relaxed);
 }
 
 /// Whether standard output was closed when the process started.
@@ -36,18 +38,11 @@ pub fn was_closed() -> bool {
 /// # Errors
 /// Errors of `fcntl(2)`, `open(2)` and `dup2(2)`.
 pub fn take_streams() -> Result<(OwnedFd, OwnedFd)> {
-    let copy = |fd: RawFd| -> Result<OwnedFd> {
-        // SAFETY: the call takes no pointers.
-        let copy = check("fcntl F_DUPFD", unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 3) })?;
-        // SAFETY: the descriptor is new and belongs to nothing else.
-        Ok(unsafe { OwnedFd::from_raw_fd(copy as RawFd) })
-    };
-    let streams = (copy(libc::STDIN_FILENO)?, copy(libc::STDOUT_FILENO)?);
+    let copy = |fd: BorrowedFd| fcntl_dupfd_cloexec(fd, 3).op("fcntl F_DUPFD");
+    let streams = (copy(stdin())?, copy(stdout())?);
     let null = crate::file::Open::read_only().open("/dev/null".as_ref())?;
-    for (from, to) in [(null.as_raw_fd(), 0), (libc::STDERR_FILENO, 1)] {
-        // SAFETY: the call takes no pointers. The program uses descriptors 0 and 1 only by these numbers.
-        check("dup2", unsafe { libc::dup2(from, to) })?;
-    }
+    dup2_stdin(null).op("dup2")?;
+    dup2_stdout(stderr()).op("dup2")?;
     Ok(streams)
 }
 

@@ -25,6 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use fiord_types::Errno;
+use rustix::fs::{Access, access};
 
 use crate::process::ProcessEnding;
 use crate::{Error, Result};
@@ -204,10 +205,7 @@ pub fn find_program(name: &str) -> Result<std::path::PathBuf> {
     let check = |path: &Path| -> Result<()> {
         let facts = std::fs::metadata(path);
         let facts = facts.map_err(|error| Error::from_io("execve", &error).at(path))?;
-        let text = crate::error::c_path("execve", path)?;
-        // SAFETY: the path is a string that ends with a zero byte.
-        let refused = unsafe { libc::access(text.as_ptr(), libc::X_OK) } != 0;
-        if !facts.is_file() || refused {
+        if !facts.is_file() || access(path, Access::EXEC_OK).is_err() {
             return Err(Error::new("execve", Errno::EACCES).at(path));
         }
         Ok(())

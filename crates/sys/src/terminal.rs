@@ -1,14 +1,18 @@
 //! Whether output goes to a terminal, how large it is, and pseudo-terminals.
 
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::io::IsTerminal;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::process::getpgrp;
+use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{Winsize, tcgetpgrp, tcgetwinsize, tcsetwinsize};
 
 use crate::Result;
-use crate::error::check;
+use crate::error::Named;
 
 /// Whether the file is a terminal (`isatty(3)`).
 pub fn is_terminal(file: impl AsFd) -> bool {
-    // SAFETY: the descriptor is open while borrowed.
-    unsafe { libc::isatty(file.as_fd().as_raw_fd()) == 1 }
+    file.as_fd().is_terminal()
 }
 
 /// Whether a line on this file can be replaced by another one: it is a terminal, and not one that `TERM=dumb` says can only
@@ -26,10 +30,8 @@ pub fn width(file: impl AsFd) -> Option<usize> {
 /// Returns the numbers of columns and rows of the terminal; `None` if the file is not a terminal, or the terminal does
 /// not report its size (a serial line).
 pub fn size(file: impl AsFd) -> Option<(u16, u16)> {
-    let mut size = winsize(0, 0);
-    // SAFETY: TIOCGWINSZ writes a winsize through the pointer.
-    let rc = unsafe { libc::ioctl(file.as_fd().as_raw_fd(), libc::TIOCGWINSZ, &raw mut size) };
-    (rc == 0 && size.ws_col > 0).then_some((size.ws_col, size.ws_row))
+    let size = tcgetwinsize(file).ok()?;
+    (size.ws_col > 0).then_some((size.ws_col, size.ws_row))
 }
 
 /// Sets the size of a terminal, as a window that is resized does. The processes in its foreground receive `SIGWINCH`.
@@ -37,53 +39,34 @@ pub fn size(file: impl AsFd) -> Option<(u16, u16)> {
 /// # Errors
 /// Errors of `ioctl(2)`: `ENOTTY` if the file is not a terminal.
 pub fn set_size(file: impl AsFd, columns: u16, rows: u16) -> Result<()> {
-    let size = winsize(columns, rows);
-    // SAFETY: TIOCSWINSZ reads a winsize through the pointer.
-    let rc = unsafe { libc::ioctl(file.as_fd().as_raw_fd(), libc::TIOCSWINSZ, &raw const size) };
-    check("ioctl TIOCSWINSZ", rc).map(drop)
-}
-
-fn winsize(columns: u16, rows: u16) -> libc::winsize {
-    libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }
+    let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(file, size).op("ioctl TIOCSWINSZ")
 }
 
 /// Creates a pseudo-terminal of this size: its master, which reads what appears on the terminal and writes what is typed,
 /// and the terminal.
 ///
 /// # Errors
-/// Errors of `openpty(3)`: the system has no pseudo-terminals, or none is free.
+/// Errors of `posix_openpt(3)`: the system has no pseudo-terminals, or none is free. `EINVAL` before Linux 4.13.
 pub fn pseudo_terminal(columns: u16, rows: u16) -> Result<(OwnedFd, OwnedFd)> {
-    let (mut master, mut terminal) = (-1, -1);
-    let size = winsize(columns, rows);
-    let (name, modes) = (std::ptr::null_mut(), std::ptr::null());
-    // SAFETY: the call writes two descriptors and reads a winsize; null pointers stand for nothing.
-    let rc =
-        unsafe { libc::openpty(&raw mut master, &raw mut terminal, name, modes, &raw const size) };
-    check("openpty", rc)?;
-    // SAFETY: the descriptors were just opened and have no other owner.
-    let (master, terminal) =
-        unsafe { (OwnedFd::from_raw_fd(master), OwnedFd::from_raw_fd(terminal)) };
-    for fd in [&master, &terminal] {
-        // SAFETY: the call takes no pointers.
-        let rc = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) };
-        check("fcntl F_SETFD", rc)?;
-    }
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let master = openpt(flags).op("posix_openpt")?;
+    unlockpt(&master).op("unlockpt")?;
+    let terminal = ioctl_tiocgptpeer(&master, flags).op("ioctl TIOCGPTPEER")?;
+    set_size(&terminal, columns, rows)?;
     Ok((master, terminal))
 }
 
 /// Whether this process is in the foreground of its terminal. A process in the background should not draw
 /// a live status line.
 pub fn is_foreground(file: impl AsFd) -> bool {
-    // SAFETY: the descriptor is open while borrowed; both calls take and return integers.
-    unsafe { libc::tcgetpgrp(file.as_fd().as_raw_fd()) == libc::getpgrp() }
+    tcgetpgrp(file).is_ok_and(|group| group == getpgrp())
 }
 
 /// Whether the file is the terminal of this process, but another process group is in its foreground. A change of its modes
 /// would stop this process then.
 pub fn is_background(file: impl AsFd) -> bool {
-    // SAFETY: the descriptor is open while borrowed; both calls take and return integers.
-    let (foreground, own) = unsafe { (libc::tcgetpgrp(file.as_fd().as_raw_fd()), libc::getpgrp()) };
-    foreground > 0 && foreground != own
+    tcgetpgrp(file).is_ok_and(|group| group != getpgrp())
 }
 
 #[cfg(test)]

@@ -1,16 +1,20 @@
 //! The calling thread: id, name, priorities, user and group.
 //!
-//! All functions affect one thread, not the process. They use system calls directly, because the C
-//! library would change user and group of all threads together.
+//! All functions affect one thread, not the process. The C library would change user and group of all threads together.
+
+use std::ffi::CStr;
+use std::num::NonZeroU64;
+
+use rustix::process::{getegid, geteuid, getpriority_process, setpriority_process};
+use rustix::thread::{self, Gid, Uid};
 
 use crate::Result;
-use crate::error::check;
+use crate::error::{Named, check};
 
 /// Returns the kernel's id of the calling thread (`gettid(2)`).
 #[must_use]
 pub fn id() -> i32 {
-    // SAFETY: takes nothing, returns an integer; cannot fail.
-    unsafe { libc::syscall(libc::SYS_gettid) as i32 }
+    thread::gettid().as_raw_pid()
 }
 
 /// Sets the thread's name, which `top -H` and `/proc/*/comm` show. The kernel keeps 15 bytes; the name
@@ -25,8 +29,8 @@ pub fn set_name(name: &str) -> Result<()> {
         end -= 1;
     }
     buffer[..end].copy_from_slice(&name.as_bytes()[..end]);
-    // SAFETY: PR_SET_NAME reads at most 16 bytes through the pointer; the buffer ends in a NUL.
-    check("prctl PR_SET_NAME", unsafe { libc::prctl(libc::PR_SET_NAME, buffer.as_ptr()) }).map(drop)
+    let name = CStr::from_bytes_until_nul(&buffer).unwrap_or_default();
+    thread::set_name(name).op("prctl PR_SET_NAME")
 }
 
 /// Sets the thread's timer slack in nanoseconds: how much later than requested the kernel may wake it, to
@@ -35,11 +39,7 @@ pub fn set_name(name: &str) -> Result<()> {
 /// # Errors
 /// Errors of `prctl(2)`.
 pub fn set_timer_slack(ns: u64) -> Result<()> {
-    // SAFETY: integers only.
-    check("prctl PR_SET_TIMERSLACK", unsafe {
-        libc::prctl(libc::PR_SET_TIMERSLACK, ns as libc::c_ulong)
-    })
-    .map(drop)
+    thread::set_current_timer_slack(NonZeroU64::new(ns)).op("prctl PR_SET_TIMERSLACK")
 }
 
 /// Sets the thread's nice value, -20 to 19 (`setpriority(2)`); values outside are clamped.
@@ -48,9 +48,7 @@ pub fn set_timer_slack(ns: u64) -> Result<()> {
 /// `EACCES` if the value is below the present one and the thread has neither `CAP_SYS_NICE` nor a
 /// sufficient `RLIMIT_NICE`.
 pub fn set_nice(value: i32) -> Result<()> {
-    let who = id() as libc::id_t;
-    // SAFETY: integers only.
-    check("setpriority", unsafe { libc::setpriority(libc::PRIO_PROCESS, who, value) }).map(drop)
+    setpriority_process(Some(thread::gettid()), value).op("setpriority")
 }
 
 /// Returns the thread's nice value.
@@ -58,11 +56,7 @@ pub fn set_nice(value: i32) -> Result<()> {
 /// # Errors
 /// Errors of `getpriority(2)`.
 pub fn nice() -> Result<i32> {
-    // The system call returns 20 - nice (1 to 40), so that -1 is always an error; the C library's
-    // wrapper would convert it back and make the result ambiguous.
-    // SAFETY: integers only.
-    let rc = unsafe { libc::syscall(libc::SYS_getpriority, libc::PRIO_PROCESS, id()) };
-    Ok(20 - check("getpriority", rc)? as i32)
+    getpriority_process(Some(thread::gettid())).op("getpriority")
 }
 
 /// I/O priority class (`ioprio_set(2)`); the numbers of `prioclass=`.
@@ -137,9 +131,8 @@ pub fn io_priority() -> Result<u16> {
 /// # Errors
 /// `EPERM` unless the thread is root or has this id already.
 pub fn set_user(uid: u32) -> Result<()> {
-    // SAFETY: integers only; changes the credentials of this thread alone.
-    let rc = unsafe { libc::syscall(libc::SYS_setresuid, uid, uid, uid) };
-    check("setresuid", rc).map(drop)
+    let uid = Uid::from_raw_unchecked(uid);
+    thread::set_thread_res_uid(uid, uid, uid).op("setresuid")
 }
 
 /// Sets the real, effective and saved group id of the calling thread.
@@ -147,23 +140,20 @@ pub fn set_user(uid: u32) -> Result<()> {
 /// # Errors
 /// `EPERM` unless the thread is root or has this id already.
 pub fn set_group(gid: u32) -> Result<()> {
-    // SAFETY: integers only; changes the credentials of this thread alone.
-    let rc = unsafe { libc::syscall(libc::SYS_setresgid, gid, gid, gid) };
-    check("setresgid", rc).map(drop)
+    let gid = Gid::from_raw_unchecked(gid);
+    thread::set_thread_res_gid(gid, gid, gid).op("setresgid")
 }
 
 /// Returns the thread's effective user id.
 #[must_use]
 pub fn user() -> u32 {
-    // SAFETY: takes nothing, cannot fail.
-    unsafe { libc::geteuid() }
+    geteuid().as_raw()
 }
 
 /// Returns the thread's effective group id.
 #[must_use]
 pub fn group() -> u32 {
-    // SAFETY: takes nothing, cannot fail.
-    unsafe { libc::getegid() }
+    getegid().as_raw()
 }
 
 #[cfg(test)]

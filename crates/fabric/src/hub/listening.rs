@@ -1,7 +1,7 @@
 //! Sockets that accept coordinators.
 
 use std::net::{SocketAddr, TcpListener};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -88,10 +88,10 @@ impl Listener {
     }
 
     /// The descriptor, which is readable when a connection waits.
-    pub(super) fn fd(&self) -> RawFd {
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
         match self {
-            Listener::Tcp(listener) => listener.as_raw_fd(),
-            Listener::Unix(listener, _) => listener.as_raw_fd(),
+            Listener::Tcp(listener) => listener.as_fd(),
+            Listener::Unix(listener, _) => listener.as_fd(),
         }
     }
 

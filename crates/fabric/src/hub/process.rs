@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
@@ -59,8 +59,8 @@ impl AgentProcess {
     }
 
     /// The descriptor of its standard error, until that ends.
-    pub(super) fn errors(&self) -> Option<RawFd> {
-        self.errors.as_ref().map(AsRawFd::as_raw_fd)
+    pub(super) fn errors(&self) -> Option<BorrowedFd<'_>> {
+        self.errors.as_ref().map(AsFd::as_fd)
     }
 
     /// Reads what it has printed on standard error. Only the last line is kept.

@@ -1,7 +1,7 @@
 //! One turn of the hub: it waits until a stream is ready or a time has come, and does what can be done.
 
 use std::collections::BTreeMap;
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -107,20 +107,20 @@ impl Hub {
     /// The descriptors to wait for.
     fn entries(&self) -> (Vec<PollEntry>, Vec<Waits>) {
         let (mut entries, mut whose) = (Vec::new(), Vec::new());
-        let mut add = |fd: RawFd, readiness, waits| {
-            entries.push(PollEntry::new(fd, readiness));
+        let mut add = |fd: BorrowedFd, readiness, waits| {
+            entries.push(PollEntry::new(fd.as_raw_fd(), readiness));
             whose.push(waits);
         };
-        add(self.wakes.event.as_fd().as_raw_fd(), Readiness::Readable, Waits::Waker);
+        add(self.wakes.event.as_fd(), Readiness::Readable, Waits::Waker);
         if let Some(signals) = self.signals {
-            add(signals.fd().as_raw_fd(), Readiness::Readable, Waits::Signals);
+            add(signals.fd(), Readiness::Readable, Waits::Signals);
         }
         if now() >= self.accepts_from {
             for (index, listener) in self.listeners.iter().enumerate() {
                 add(listener.fd(), Readiness::Readable, Waits::Listener(index));
             }
         }
-        add(self.inputs.as_fd().as_raw_fd(), Readiness::Readable, Waits::Inputs);
+        add(self.inputs.as_fd(), Readiness::Readable, Waits::Inputs);
         for (peer, link) in self.links.iter().filter(|(_, link)| link.wants_output()) {
             if let Some(output) = link.streams().0.and_then(Wire::output) {
                 add(output, Readiness::Writable, Waits::Output(*peer));
@@ -363,9 +363,16 @@ impl Hub {
 }
 
 /// The descriptors of a connection. One of a socket can be waited for in both directions.
-fn wait_for_wire(wire: &Wire, input: bool, output: bool, mut add: impl FnMut(RawFd, Readiness)) {
+fn wait_for_wire(
+    wire: &Wire,
+    input: bool,
+    output: bool,
+    mut add: impl FnMut(BorrowedFd, Readiness),
+) {
     match (wire.input(), wire.output()) {
-        (fd, Some(out)) if fd == out && input && output => add(fd, Readiness::Both),
+        (fd, Some(out)) if fd.as_raw_fd() == out.as_raw_fd() && input && output => {
+            add(fd, Readiness::Both);
+        }
         (fd, out) => {
             if input {
                 add(fd, Readiness::Readable);

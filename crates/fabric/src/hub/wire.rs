@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Result, Write};
 use std::net::{Shutdown, TcpStream};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 use fiord_sys::poll::set_blocking;
@@ -81,18 +81,18 @@ impl Wire {
     }
 
     /// The descriptor to read from.
-    pub(super) fn input(&self) -> RawFd {
+    pub(super) fn input(&self) -> BorrowedFd<'_> {
         match self {
-            Wire::Tcp(stream) => stream.as_raw_fd(),
-            Wire::Unix(stream) => stream.as_raw_fd(),
-            Wire::Pipes { input, .. } => input.as_raw_fd(),
+            Wire::Tcp(stream) => stream.as_fd(),
+            Wire::Unix(stream) => stream.as_fd(),
+            Wire::Pipes { input, .. } => input.as_fd(),
         }
     }
 
     /// The descriptor to write to.
-    pub(super) fn output(&self) -> Option<RawFd> {
+    pub(super) fn output(&self) -> Option<BorrowedFd<'_>> {
         match self {
-            Wire::Pipes { output, .. } => output.as_ref().map(AsRawFd::as_raw_fd),
+            Wire::Pipes { output, .. } => output.as_ref().map(AsFd::as_fd),
             _ => Some(self.input()),
         }
     }

@@ -3,8 +3,9 @@
 use std::os::fd::{AsFd, AsRawFd};
 
 use fiord_types::{Bytes, Errno};
+use rustix::fs::{self, FallocateFlags};
 
-use crate::error::{check, retry};
+use crate::error::{Named, retry};
 use crate::{Error, Result};
 
 /// How to allocate; the values of `fallocate=`.
@@ -33,32 +34,30 @@ pub enum Preallocate {
 /// file system is full; `EOPNOTSUPP` for [`Preallocate::Keep`] if the file system does not support
 /// it.
 pub fn allocate(file: impl AsFd, how: Preallocate, offset: Bytes, length: Bytes) -> Result<bool> {
-    let fd = file.as_fd().as_raw_fd();
-    let (start, len) = (signed("fallocate", offset)?, signed("fallocate", length)?);
+    let (start, len) = (within_signed("fallocate", offset)?, within_signed("fallocate", length)?);
     if length == Bytes::ZERO {
         return Ok(false);
     }
     match how {
         Preallocate::None => return Ok(false),
         Preallocate::Native => {
-            // SAFETY: integers only; the descriptor is open while borrowed.
-            match retry("fallocate", || unsafe { libc::fallocate(fd, 0, start, len) }) {
+            let mode = FallocateFlags::empty();
+            match retry(|| fs::fallocate(&file, mode, start, len).op("fallocate")) {
                 Err(error) if unsupported(error.errno) => return Ok(false),
                 other => other?,
-            };
+            }
         }
         Preallocate::Posix => {
-            // SAFETY: as above. The function returns the errno instead of -1.
-            match unsafe { libc::posix_fallocate(fd, start, len) } {
+            let (fd, start, len) = (file.as_fd(), start.cast_signed(), len.cast_signed());
+            // SAFETY: integers only; the descriptor is open while borrowed. The function returns the errno instead of -1.
+            match unsafe { libc::posix_fallocate(fd.as_raw_fd(), start, len) } {
                 0 => {}
                 errno => return Err(Error::new("posix_fallocate", Errno::from_raw(errno))),
             }
         }
         Preallocate::Keep => {
-            let mode = libc::FALLOC_FL_KEEP_SIZE;
-            let op = "fallocate FALLOC_FL_KEEP_SIZE";
-            // SAFETY: as above.
-            retry(op, || unsafe { libc::fallocate(fd, mode, start, len) })?;
+            let (op, mode) = ("fallocate FALLOC_FL_KEEP_SIZE", FallocateFlags::KEEP_SIZE);
+            retry(|| fs::fallocate(&file, mode, start, len).op(op))?;
         }
         Preallocate::Truncate => {
             let end = offset.saturating_add(length);
@@ -79,12 +78,12 @@ fn unsupported(errno: Errno) -> bool {
 /// # Errors
 /// Errors of `ftruncate(2)`; `EFBIG` if the size exceeds the kernel's signed offset.
 pub fn truncate(file: impl AsFd, size: Bytes) -> Result<()> {
-    let size = signed("ftruncate", size)?;
-    // SAFETY: integers only; the descriptor is open while borrowed.
-    retry("ftruncate", || unsafe { libc::ftruncate(file.as_fd().as_raw_fd(), size) }).map(drop)
+    let size = within_signed("ftruncate", size)?;
+    retry(|| fs::ftruncate(&file, size).op("ftruncate"))
 }
 
-/// Converts a byte count to the kernel's signed offset; `EFBIG` if it does not fit.
-pub(super) fn signed(op: &'static str, bytes: Bytes) -> Result<i64> {
-    check(op, i64::try_from(bytes.0).unwrap_or(-1)).map_err(|_| Error::new(op, Errno::EFBIG))
+/// Returns a number of bytes; `EFBIG` if it exceeds the kernel's signed offset.
+pub(super) fn within_signed(op: &'static str, bytes: Bytes) -> Result<u64> {
+    let fits = i64::try_from(bytes.0).is_ok();
+    if fits { Ok(bytes.0) } else { Err(Error::new(op, Errno::EFBIG)) }
 }

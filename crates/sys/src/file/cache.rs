@@ -1,13 +1,15 @@
 //! The page cache: giving advice, dropping pages, and counting what it holds.
 
+use std::num::NonZeroU64;
 use std::os::fd::{AsFd, AsRawFd};
 
 use fiord_types::{Bytes, Errno};
+use rustix::fs::{Advice, fadvise};
 
-use super::allocate::signed;
+use super::allocate::within_signed;
 use super::facts::{InodeType, facts_of, is_dax};
-use crate::error::check;
-use crate::{Error, Result, block};
+use crate::error::{Named, check};
+use crate::{Result, block};
 
 /// An access pattern for `posix_fadvise(2)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,19 +40,15 @@ pub fn advise(
 ) -> Result<()> {
     let op = "posix_fadvise";
     let advice = match advice {
-        PageCacheAdvice::Normal => libc::POSIX_FADV_NORMAL,
-        PageCacheAdvice::Sequential => libc::POSIX_FADV_SEQUENTIAL,
-        PageCacheAdvice::Random => libc::POSIX_FADV_RANDOM,
-        PageCacheAdvice::NoReuse => libc::POSIX_FADV_NOREUSE,
-        PageCacheAdvice::WillNeed => libc::POSIX_FADV_WILLNEED,
-        PageCacheAdvice::DontNeed => libc::POSIX_FADV_DONTNEED,
+        PageCacheAdvice::Normal => Advice::Normal,
+        PageCacheAdvice::Sequential => Advice::Sequential,
+        PageCacheAdvice::Random => Advice::Random,
+        PageCacheAdvice::NoReuse => Advice::NoReuse,
+        PageCacheAdvice::WillNeed => Advice::WillNeed,
+        PageCacheAdvice::DontNeed => Advice::DontNeed,
     };
-    let (offset, length) = (signed(op, offset)?, signed(op, length)?);
-    // SAFETY: integers only; the descriptor is open while borrowed. The function returns the errno.
-    match unsafe { libc::posix_fadvise(file.as_fd().as_raw_fd(), offset, length, advice) } {
-        0 => Ok(()),
-        errno => Err(Error::new(op, Errno::from_raw(errno))),
-    }
+    let (offset, length) = (within_signed(op, offset)?, within_signed(op, length)?);
+    fadvise(file, offset, NonZeroU64::new(length), advice).op(op)
 }
 
 /// Drops the cached pages of `length` from `offset` on (0: to the end of the file), so that the

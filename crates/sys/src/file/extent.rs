@@ -4,10 +4,11 @@ use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
 
 use fiord_types::{Bytes, Errno};
+use rustix::fs::{SeekFrom, seek};
 
-use super::allocate::signed;
+use super::allocate::within_signed;
 use crate::Result;
-use crate::error::check;
+use crate::error::{Named, check};
 
 /// Returns the first byte at or after `offset` that may hold data (`SEEK_DATA` of `lseek(2)`);
 /// `None` if only a hole follows. Unwritten (preallocated) extents count as holes on ext4, XFS and
@@ -18,7 +19,7 @@ use crate::error::check;
 /// # Errors
 /// Errors of `lseek(2)`; `EFBIG` if the offset exceeds the kernel's signed offset.
 pub fn next_data(file: impl AsFd, offset: Bytes) -> Result<Option<Bytes>> {
-    seek("lseek SEEK_DATA", file, offset, libc::SEEK_DATA)
+    find("lseek SEEK_DATA", file, offset, SeekFrom::Data)
 }
 
 /// Returns the first byte at or after `offset` that lies in a hole (`SEEK_HOLE` of `lseek(2)`); the
@@ -29,7 +30,7 @@ pub fn next_data(file: impl AsFd, offset: Bytes) -> Result<Option<Bytes>> {
 /// # Errors
 /// Errors of `lseek(2)`; `EFBIG` if the offset exceeds the kernel's signed offset.
 pub fn next_hole(file: impl AsFd, offset: Bytes) -> Result<Option<Bytes>> {
-    seek("lseek SEEK_HOLE", file, offset, libc::SEEK_HOLE)
+    find("lseek SEEK_HOLE", file, offset, SeekFrom::Hole)
 }
 
 /// Returns the parts of `from..to` that may hold data, in order, with [`next_data`] and [`next_hole`]. `None` if there
@@ -161,12 +162,14 @@ impl Extents {
     }
 }
 
-fn seek(op: &'static str, file: impl AsFd, offset: Bytes, whence: i32) -> Result<Option<Bytes>> {
-    let offset = signed(op, offset)?;
-    // SAFETY: integers only; the descriptor is open while borrowed.
-    let at = check(op, unsafe { libc::lseek(file.as_fd().as_raw_fd(), offset, whence) });
-    match at {
-        Ok(at) => Ok(Some(Bytes(at as u64))),
+fn find(
+    op: &'static str,
+    file: impl AsFd,
+    offset: Bytes,
+    what: fn(u64) -> SeekFrom,
+) -> Result<Option<Bytes>> {
+    match seek(file, what(within_signed(op, offset)?)).op(op) {
+        Ok(at) => Ok(Some(Bytes(at))),
         Err(error) if error.errno == Errno::ENXIO => Ok(None),
         Err(error) => Err(error),
     }

@@ -1,11 +1,12 @@
 //! Facts about a path (kind, size, device, inode), and the free space of its file system.
 
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use fiord_types::{Bytes, Errno};
+use rustix::fs::{self, AtFlags, Stat, StatxAttributes, StatxFlags};
 
-use crate::error::{c_path, check};
+use crate::error::Named;
 use crate::node::Device;
 use crate::{Error, Result, block};
 
@@ -65,7 +66,9 @@ pub struct FileFacts {
 }
 
 impl FileFacts {
-    fn from_stat(stat: &libc::stat) -> FileFacts {
+    // Some fields are narrower on some architectures.
+    #[allow(clippy::unnecessary_cast)]
+    fn from_stat(stat: &Stat) -> FileFacts {
         let kind = InodeType::from_mode(stat.st_mode);
         let is_node = matches!(kind, InodeType::Block | InodeType::Char);
         FileFacts {
@@ -76,19 +79,12 @@ impl FileFacts {
             io_size: Bytes(stat.st_blksize as u64),
             device: Device::from_raw(stat.st_dev),
             node: is_node.then(|| Device::from_raw(stat.st_rdev)),
-            inode: stat.st_ino,
+            inode: stat.st_ino as u64,
             mode: stat.st_mode & 0o7777,
             owner: stat.st_uid,
-            // The field is narrower on some architectures.
-            #[allow(clippy::unnecessary_cast)]
             links: stat.st_nlink as u64,
         }
     }
-}
-
-fn zeroed_stat() -> libc::stat {
-    // SAFETY: `stat` is a C struct of integers, for which all zeroes is a value.
-    unsafe { std::mem::zeroed() }
 }
 
 /// Returns facts about a path. Follows symbolic links.
@@ -96,11 +92,7 @@ fn zeroed_stat() -> libc::stat {
 /// # Errors
 /// Errors of `stat(2)`.
 pub fn facts(path: &Path) -> Result<FileFacts> {
-    let name = c_path("stat", path)?;
-    let mut stat = zeroed_stat();
-    // SAFETY: `name` is NUL-terminated and `stat` is writable; both outlive the call.
-    let rc = unsafe { libc::stat(name.as_ptr(), &raw mut stat) };
-    check("stat", rc).map_err(|error| error.at(path))?;
+    let stat = fs::stat(path).op("stat").map_err(|error| error.at(path))?;
     Ok(FileFacts::from_stat(&stat))
 }
 
@@ -109,11 +101,7 @@ pub fn facts(path: &Path) -> Result<FileFacts> {
 /// # Errors
 /// Errors of `lstat(2)`.
 pub fn link_facts(path: &Path) -> Result<FileFacts> {
-    let name = c_path("lstat", path)?;
-    let mut stat = zeroed_stat();
-    // SAFETY: as in `facts`.
-    let rc = unsafe { libc::lstat(name.as_ptr(), &raw mut stat) };
-    check("lstat", rc).map_err(|error| error.at(path))?;
+    let stat = fs::lstat(path).op("lstat").map_err(|error| error.at(path))?;
     Ok(FileFacts::from_stat(&stat))
 }
 
@@ -122,25 +110,14 @@ pub fn link_facts(path: &Path) -> Result<FileFacts> {
 /// # Errors
 /// Errors of `fstat(2)`.
 pub fn facts_of(file: impl AsFd) -> Result<FileFacts> {
-    let mut stat = zeroed_stat();
-    // SAFETY: the descriptor is open while borrowed; `stat` is writable.
-    let rc = unsafe { libc::fstat(file.as_fd().as_raw_fd(), &raw mut stat) };
-    check("fstat", rc)?;
-    Ok(FileFacts::from_stat(&stat))
+    Ok(FileFacts::from_stat(&fs::fstat(file).op("fstat")?))
 }
 
 /// Whether the kernel maps the file straight from persistent memory, without the page cache (DAX). `false` if the kernel
 /// does not say so (before Linux 5.8).
 pub(super) fn is_dax(file: impl AsFd) -> bool {
-    let empty = c"";
-    // SAFETY: `statx` is a C struct of integers, for which all zeroes is a value.
-    let mut found: libc::statx = unsafe { std::mem::zeroed() };
-    // SAFETY: the descriptor is open while borrowed, the name is NUL-terminated, and `found` is writable.
-    let rc = unsafe {
-        let fd = file.as_fd().as_raw_fd();
-        libc::statx(fd, empty.as_ptr(), libc::AT_EMPTY_PATH, 0, &raw mut found)
-    };
-    rc == 0 && found.stx_attributes & libc::STATX_ATTR_DAX as u64 != 0
+    fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::empty())
+        .is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::DAX))
 }
 
 /// Whether a file with this name exists.
@@ -223,14 +200,9 @@ pub fn space_for(path: &Path) -> Result<FileSystemSpace> {
 /// # Errors
 /// Errors of `statvfs(3)`; `ENOENT` if the path does not exist.
 pub fn space(path: &Path) -> Result<FileSystemSpace> {
-    let name = c_path("statvfs", path)?;
-    // SAFETY: `statvfs` is a C struct of integers, for which all zeroes is a value.
-    let mut vfs: libc::statvfs = unsafe { std::mem::zeroed() };
-    // SAFETY: `name` is NUL-terminated and `vfs` is writable; both outlive the call.
-    let rc = unsafe { libc::statvfs(name.as_ptr(), &raw mut vfs) };
-    check("statvfs", rc).map_err(|error| error.at(path))?;
+    let vfs = fs::statvfs(path).op("statvfs").map_err(|error| error.at(path))?;
     let unit = if vfs.f_frsize != 0 { vfs.f_frsize } else { vfs.f_bsize };
-    let bytes = |blocks: libc::fsblkcnt_t| Bytes(unit).saturating_mul(blocks);
+    let bytes = |blocks| Bytes(unit).saturating_mul(blocks);
     Ok(FileSystemSpace {
         total: bytes(vfs.f_blocks),
         free: bytes(vfs.f_bfree),

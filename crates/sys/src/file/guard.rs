@@ -15,17 +15,18 @@
 //! The guard does not cover kernel controls (a scheduler in sysfs, a control group). The modules that
 //! know these controls write them.
 
-use std::ffi::{CString, OsStr};
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
 use fiord_types::{Bytes, Errno};
+use rustix::fs::{self, AtFlags, Mode, OFlags};
 
 use super::mark::{self, MarkPurpose};
 use super::{FileFacts, InodeType, Open, facts_of, system, truncate};
-use crate::error::{check, retry};
+use crate::error::{Named, retry};
 use crate::{Error, Result, in_use};
 
 /// Number of symbolic links followed to a file that is to be created; the kernel follows as many.
@@ -34,6 +35,8 @@ const LINKS: usize = 40;
 const ATTEMPTS: usize = 16;
 /// Mode bit of a directory in which only a file's owner may remove the file.
 const STICKY: u32 = 0o1000;
+/// Opens a directory only to examine it and to access names in it.
+const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// The rules for writing one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,18 +143,7 @@ impl FileGuard {
     /// # Errors
     /// `EPERM` if it lies in a system directory; otherwise those of `unlink(2)`.
     pub fn remove(self, path: &Path) -> Result<bool> {
-        let place = match DirectoryEntry::of("unlink", path) {
-            Err(error) if error.errno == Errno::ENOENT => return Ok(false),
-            other => other?,
-        };
-        self.permit(&place.directory, parent(path), path)?;
-        let at = place.directory.as_raw_fd();
-        // SAFETY: the name is NUL-terminated and outlives the call; the directory is open.
-        match check("unlink", unsafe { libc::unlinkat(at, place.name.as_ptr(), 0) }) {
-            Ok(_) => Ok(true),
-            Err(error) if error.errno == Errno::ENOENT => Ok(false),
-            Err(error) => Err(error.at(path)),
-        }
+        self.unlink("unlink", path, AtFlags::empty())
     }
 
     /// Removes an empty directory. Returns whether it existed.
@@ -159,16 +151,17 @@ impl FileGuard {
     /// # Errors
     /// `EPERM` if it lies in a system directory; otherwise those of `rmdir(2)`.
     pub fn remove_directory(self, path: &Path) -> Result<bool> {
-        let place = match DirectoryEntry::of("rmdir", path) {
+        self.unlink("rmdir", path, AtFlags::REMOVEDIR)
+    }
+
+    fn unlink(self, op: &'static str, path: &Path, how: AtFlags) -> Result<bool> {
+        let place = match DirectoryEntry::of(op, path) {
             Err(error) if error.errno == Errno::ENOENT => return Ok(false),
             other => other?,
         };
         self.permit(&place.directory, parent(path), path)?;
-        let at = place.directory.as_raw_fd();
-        // SAFETY: the name is NUL-terminated and outlives the call; the directory is open.
-        let ret = unsafe { libc::unlinkat(at, place.name.as_ptr(), libc::AT_REMOVEDIR) };
-        match check("rmdir", ret) {
-            Ok(_) => Ok(true),
+        match fs::unlinkat(&place.directory, place.name, how).op(op) {
+            Ok(()) => Ok(true),
             Err(error) if error.errno == Errno::ENOENT => Ok(false),
             Err(error) => Err(error.at(path)),
         }
@@ -214,10 +207,8 @@ impl FileGuard {
             let said = "it is a device, whose name would be lost. To fix: name a file that may be replaced";
             return Err(Error::new("rename", Errno::EBUSY).at(to).saying(said));
         }
-        let (at, onto) = (old.directory.as_raw_fd(), new.directory.as_raw_fd());
-        // SAFETY: both names are NUL-terminated and outlive the call; the directories are open.
-        let rc = unsafe { libc::renameat(at, old.name.as_ptr(), onto, new.name.as_ptr()) };
-        check("rename", rc).map(drop).map_err(|error| error.at(to))
+        let renamed = fs::renameat(&old.directory, old.name, &new.directory, new.name);
+        renamed.op("rename").map_err(|error| error.at(to))
     }
 
     /// Creates a directory and the missing directories above it.
@@ -242,20 +233,20 @@ impl FileGuard {
 
     /// Opens a directory inside another one; creates it if it is missing.
     fn step_into(self, at: &OwnedFd, name: &OsStr, path: &Path) -> Result<OwnedFd> {
-        let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
-        let name = c_name("mkdir", name, path)?;
-        match open_at("mkdir", at, &name, flags, 0) {
+        let open = |flags| {
+            let fd = retry(|| fs::openat(at, name, flags, Mode::empty()).op("mkdir"));
+            fd.map_err(|error| error.at(path))
+        };
+        match open(DIRECTORY) {
             Err(error) if error.errno == Errno::ENOENT => {}
-            other => return other.map_err(|error| error.at(path)),
+            other => return other,
         }
         self.permit(at, parent(path), path)?;
-        // SAFETY: the name is NUL-terminated and outlives the call; the directory is open.
-        let made = unsafe { libc::mkdirat(at.as_raw_fd(), name.as_ptr(), 0o777) };
-        match check("mkdir", made) {
+        match make_directory(at, name) {
             Err(error) if error.errno != Errno::EEXIST => return Err(error.at(path)),
             _ => {}
         }
-        open_at("mkdir", at, &name, flags | libc::O_NOFOLLOW, 0).map_err(|error| error.at(path))
+        open(DIRECTORY | OFlags::NOFOLLOW)
     }
 
     /// Creates the missing file that `path` leads to. `None` if the file exists by now.
@@ -264,7 +255,7 @@ impl FileGuard {
         for _ in 0..LINKS {
             let place = DirectoryEntry::of("open", &at)?;
             self.permit(&place.directory, parent(&at), path)?;
-            match self.create_in(&place.directory, &place.name, how) {
+            match self.create_in(&place.directory, place.name, how) {
                 Ok(fd) => return Ok(Some(fd)),
                 Err(error) if error.errno != Errno::EEXIST => return Err(error.at(path)),
                 Err(_) => {}
@@ -279,9 +270,8 @@ impl FileGuard {
     }
 
     /// Creates a file in a directory that has already been checked. `EEXIST` if the name is taken.
-    fn create_in(self, at: &OwnedFd, name: &CString, how: Open) -> Result<OwnedFd> {
-        let (flags, mode) = how.create(true).exclusive(true).no_follow(true).raw();
-        let fd = open_at("open", at, name, flags, mode)?;
+    fn create_in(self, at: &OwnedFd, name: &OsStr, how: Open) -> Result<OwnedFd> {
+        let fd = how.create(true).exclusive(true).no_follow(true).open_in(at, name)?;
         if let Some(purpose) = self.mark {
             mark::set(&fd, purpose);
         }
@@ -312,8 +302,7 @@ impl FileGuard {
         if !self.generated && self.mark != Some(MarkPurpose::Target) {
             refuse_storage(path, &facts)?;
         }
-        // SAFETY: takes nothing and cannot fail.
-        let own = facts.owner == unsafe { libc::geteuid() } && facts.links <= 1;
+        let own = facts.owner == crate::thread::user() && facts.links <= 1;
         if self.generated && !own && in_sticky_directory(path)? {
             return Err(foreign_file(path, &facts));
         }
@@ -367,8 +356,7 @@ impl Creator {
                 (parent(path).to_path_buf(), fd)
             }
         };
-        let created = self.guard.create_in(&directory.1, &c_name("open", name, path)?, how);
-        match created {
+        match self.guard.create_in(&directory.1, name, how) {
             Ok(fd) => {
                 self.last = Some(directory);
                 Ok(Opened { fd, created: true })
@@ -390,11 +378,8 @@ impl Creator {
         if let (Some((above, fd)), Some(name)) = (&self.last, path.file_name())
             && above.as_os_str() == parent(path).as_os_str()
         {
-            let name = c_name("mkdir", name, path)?;
-            // SAFETY: the name is NUL-terminated and outlives the call; the directory is open.
-            let made = unsafe { libc::mkdirat(fd.as_raw_fd(), name.as_ptr(), 0o777) };
-            match check("mkdir", made) {
-                Ok(_) => return Ok(()),
+            match make_directory(fd, name) {
+                Ok(()) => return Ok(()),
                 // The name exists, or another program replaced the directory above it.
                 Err(error) if matches!(error.errno, Errno::EEXIST | Errno::ENOENT) => {}
                 Err(error) => return Err(error.at(path)),
@@ -457,57 +442,33 @@ fn parent(path: &Path) -> &Path {
 }
 
 /// A file name in an open directory.
-struct DirectoryEntry {
+struct DirectoryEntry<'a> {
     directory: OwnedFd,
-    name: CString,
+    name: &'a OsStr,
 }
 
-impl DirectoryEntry {
-    fn of(op: &'static str, path: &Path) -> Result<DirectoryEntry> {
+impl DirectoryEntry<'_> {
+    fn of<'a>(op: &'static str, path: &'a Path) -> Result<DirectoryEntry<'a>> {
         let name = path.file_name().ok_or_else(|| Error::new(op, Errno::EISDIR).at(path))?;
         let directory = directory(op, parent(path)).map_err(|error| error.at(path))?;
-        Ok(DirectoryEntry { directory, name: c_name(op, name, path)? })
+        Ok(DirectoryEntry { directory, name })
     }
 
     /// Returns the target of the name, if it is a symbolic link.
     fn link(&self) -> Option<PathBuf> {
-        let mut text = vec![0u8; libc::PATH_MAX as usize];
-        // SAFETY: the name is NUL-terminated, the buffer writable for its length; both outlive the call.
-        let len = unsafe {
-            let (at, name) = (self.directory.as_raw_fd(), self.name.as_ptr());
-            libc::readlinkat(at, name, text.as_mut_ptr().cast(), text.len())
-        };
-        text.truncate(usize::try_from(len).ok()?);
-        Some(std::ffi::OsString::from_vec(text).into())
+        let target = fs::readlinkat(&self.directory, self.name, Vec::new()).ok()?;
+        Some(OsString::from_vec(target.into_bytes()).into())
     }
-}
-
-fn c_name(op: &'static str, name: &OsStr, path: &Path) -> Result<CString> {
-    CString::new(name.as_bytes()).map_err(|_| Error::new(op, Errno::EINVAL).at(path))
 }
 
 /// Opens a directory with `O_PATH`, to examine it and to access names in it.
 fn directory(op: &'static str, path: &Path) -> Result<OwnedFd> {
-    let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
-    let name = crate::error::c_path(op, path)?;
-    // SAFETY: the name is NUL-terminated and outlives the call.
-    let fd = retry(op, || unsafe { libc::open(name.as_ptr(), flags) });
-    let fd = fd.map_err(|error| error.at(path))?;
-    // SAFETY: the kernel has just given this descriptor to us alone.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+    let fd = retry(|| fs::open(path, DIRECTORY, Mode::empty()).op(op));
+    fd.map_err(|error| error.at(path))
 }
 
-fn open_at(
-    op: &'static str,
-    at: &OwnedFd,
-    name: &CString,
-    flags: i32,
-    mode: libc::mode_t,
-) -> Result<OwnedFd> {
-    // SAFETY: the name is NUL-terminated and outlives the call; the directory is open.
-    let fd = retry(op, || unsafe { libc::openat(at.as_raw_fd(), name.as_ptr(), flags, mode) })?;
-    // SAFETY: the kernel has just given this descriptor to us alone.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+fn make_directory(at: &OwnedFd, name: &OsStr) -> Result<()> {
+    fs::mkdirat(at, name, Mode::from_raw_mode(0o777)).op("mkdir")
 }
 
 #[cfg(test)]

@@ -64,11 +64,9 @@ pub fn set_lifetime(file: impl AsFd, lifetime: Lifetime) -> Result<()> {
     let fd = file.as_fd().as_raw_fd();
     let value = lifetime.value();
     // SAFETY: the kernel reads one u64 through the pointer during the call.
-    let on_file = unsafe { libc::fcntl(fd, F_SET_FILE_RW_HINT, &raw const value) };
-    if on_file == 0 {
-        return Ok(());
+    let set = |command| unsafe { libc::fcntl(fd, command, &raw const value) };
+    match set(F_SET_FILE_RW_HINT) {
+        0 => Ok(()),
+        _ => check("fcntl F_SET_RW_HINT", set(F_SET_RW_HINT)).map(drop),
     }
-    // SAFETY: as above.
-    let on_inode = unsafe { libc::fcntl(fd, F_SET_RW_HINT, &raw const value) };
-    check("fcntl F_SET_RW_HINT", on_inode).map(drop)
 }

@@ -1,11 +1,13 @@
 //! Requirements of direct and atomic I/O on a file, from `statx(2)`.
 
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 
 use fiord_types::Bytes;
+use rustix::fs::{AtFlags, IFlags, Statx, StatxFlags, ioctl_getflags};
+use rustix::io::Errno;
 
 use crate::Result;
-use crate::error::check;
+use crate::error::Named;
 
 /// The alignment that direct I/O requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,10 +35,7 @@ pub struct AtomicLimits {
 /// # Errors
 /// Errors of `statx(2)`.
 pub fn direct_limits(file: impl AsFd) -> Result<Option<Option<DirectLimits>>> {
-    let facts = statx(file, libc::STATX_DIOALIGN)?;
-    if facts.stx_mask & libc::STATX_DIOALIGN == 0 {
-        return Ok(None);
-    }
+    let Some(facts) = statx(file, StatxFlags::DIOALIGN)? else { return Ok(None) };
     let size = |bytes: u32| Bytes(bytes.into());
     let limits = DirectLimits {
         memory: size(facts.stx_dio_mem_align),
@@ -50,11 +49,9 @@ pub fn direct_limits(file: impl AsFd) -> Result<Option<Option<DirectLimits>>> {
 /// # Errors
 /// Errors of `statx(2)`.
 pub fn atomic_limits(file: impl AsFd) -> Result<Option<AtomicLimits>> {
-    let facts = statx(file, libc::STATX_WRITE_ATOMIC)?;
-    if facts.stx_mask & libc::STATX_WRITE_ATOMIC == 0 || facts.stx_atomic_write_unit_max == 0 {
-        return Ok(None);
-    }
-    Ok(Some(AtomicLimits {
+    const STATX_WRITE_ATOMIC: StatxFlags = StatxFlags::from_bits_retain(0x10000);
+    let facts = statx(file, STATX_WRITE_ATOMIC)?;
+    Ok(facts.filter(|facts| facts.stx_atomic_write_unit_max != 0).map(|facts| AtomicLimits {
         unit_min: Bytes(facts.stx_atomic_write_unit_min.into()),
         unit_max: Bytes(facts.stx_atomic_write_unit_max.into()),
         segments_max: facts.stx_atomic_write_segments_max,
@@ -67,21 +64,16 @@ pub fn atomic_limits(file: impl AsFd) -> Result<Option<AtomicLimits>> {
 /// # Errors
 /// Errors of `FS_IOC_GETFLAGS` (`ioctl_iflags(2)`); `ENOTTY` if the file system has no such flags.
 pub fn is_nocow(file: impl AsFd) -> Result<bool> {
-    const FS_NOCOW_FL: libc::c_long = 0x0080_0000;
-    let mut flags: libc::c_long = 0;
-    let fd = file.as_fd().as_raw_fd();
-    // SAFETY: the kernel writes an int, and a `long` (the type that the request number encodes) has room.
-    let rc = unsafe { libc::ioctl(fd, libc::FS_IOC_GETFLAGS, &mut flags) };
-    check("FS_IOC_GETFLAGS", rc)?;
-    Ok(flags & FS_NOCOW_FL != 0)
+    let flags = ioctl_getflags(file).op("FS_IOC_GETFLAGS")?;
+    Ok(flags.contains(IFlags::NOCOW))
 }
 
-fn statx(file: impl AsFd, mask: u32) -> Result<libc::statx> {
-    // SAFETY: `statx` is a C struct of integers, for which all zeroes is a value.
-    let mut facts: libc::statx = unsafe { std::mem::zeroed() };
-    let fd = file.as_fd().as_raw_fd();
-    // SAFETY: the empty path is NUL-terminated, `facts` is writable, the descriptor is open.
-    let rc = unsafe { libc::statx(fd, c"".as_ptr(), libc::AT_EMPTY_PATH, mask, &raw mut facts) };
-    check("statx", rc)?;
-    Ok(facts)
+/// Reads these fields. `None` if the kernel or the file system does not report them.
+fn statx(file: impl AsFd, fields: StatxFlags) -> Result<Option<Statx>> {
+    match rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, fields) {
+        Ok(facts) => Ok(Some(facts).filter(|facts| facts.stx_mask & fields.bits() != 0)),
+        // Before Linux 4.11.
+        Err(Errno::NOSYS) => Ok(None),
+        Err(errno) => Err(errno).op("statx"),
+    }
 }

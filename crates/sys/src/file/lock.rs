@@ -1,9 +1,11 @@
 //! Advisory locks on open files.
 
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
+
+use rustix::fs::{FlockOperation, flock};
 
 use crate::Result;
-use crate::error::retry;
+use crate::error::{Named, retry};
 
 /// Whether other openers may hold the lock at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,7 +29,7 @@ impl<'fd> Lock<'fd> {
     /// # Errors
     /// Errors of `flock(2)`.
     pub fn hold(fd: BorrowedFd<'fd>, kind: LockKind) -> Result<Lock<'fd>> {
-        Lock::take(fd, kind, 0)
+        Lock::take(fd, kind, true)
     }
 
     /// Takes the lock if it is free.
@@ -35,23 +37,24 @@ impl<'fd> Lock<'fd> {
     /// # Errors
     /// `EWOULDBLOCK` (`EAGAIN`) if the lock is not free; otherwise those of `flock(2)`.
     pub fn try_hold(fd: BorrowedFd<'fd>, kind: LockKind) -> Result<Lock<'fd>> {
-        Lock::take(fd, kind, libc::LOCK_NB)
+        Lock::take(fd, kind, false)
     }
 
-    fn take(fd: BorrowedFd<'fd>, kind: LockKind, extra: i32) -> Result<Lock<'fd>> {
-        let word = match kind {
-            LockKind::Shared => libc::LOCK_SH,
-            LockKind::Exclusive => libc::LOCK_EX,
+    fn take(fd: BorrowedFd<'fd>, kind: LockKind, waits: bool) -> Result<Lock<'fd>> {
+        let operation = match (kind, waits) {
+            (LockKind::Shared, true) => FlockOperation::LockShared,
+            (LockKind::Shared, false) => FlockOperation::NonBlockingLockShared,
+            (LockKind::Exclusive, true) => FlockOperation::LockExclusive,
+            (LockKind::Exclusive, false) => FlockOperation::NonBlockingLockExclusive,
         };
-        // SAFETY: integers only; the descriptor is open while borrowed.
-        retry("flock", || unsafe { libc::flock(fd.as_raw_fd(), word | extra) })?;
+        retry(|| flock(fd, operation).op("flock"))?;
         Ok(Lock { fd })
     }
 }
 
 impl Drop for Lock<'_> {
     fn drop(&mut self) {
-        // SAFETY: integers only; the borrow keeps the descriptor open. Releasing a held lock cannot fail.
-        unsafe { libc::flock(self.fd.as_raw_fd(), libc::LOCK_UN) };
+        // Releasing a held lock cannot fail.
+        let _ = flock(self.fd, FlockOperation::Unlock);
     }
 }

@@ -3,18 +3,18 @@
 use std::os::fd::{AsFd, AsRawFd};
 
 use fiord_types::Bytes;
+use rustix::fs;
 
-use super::allocate::signed;
+use super::allocate::within_signed;
 use crate::Result;
-use crate::error::retry;
+use crate::error::{Named, check, retry};
 
 /// Writes data and metadata of a file to the medium (`fsync(2)`).
 ///
 /// # Errors
 /// Errors of `fsync(2)`.
 pub fn fsync(file: impl AsFd) -> Result<()> {
-    // SAFETY: the descriptor is open while borrowed.
-    retry("fsync", || unsafe { libc::fsync(file.as_fd().as_raw_fd()) }).map(drop)
+    retry(|| fs::fsync(&file).op("fsync"))
 }
 
 /// Writes the data of a file, and the metadata needed to read it back, to the medium
@@ -23,8 +23,7 @@ pub fn fsync(file: impl AsFd) -> Result<()> {
 /// # Errors
 /// Errors of `fdatasync(2)`.
 pub fn fdatasync(file: impl AsFd) -> Result<()> {
-    // SAFETY: the descriptor is open while borrowed.
-    retry("fdatasync", || unsafe { libc::fdatasync(file.as_fd().as_raw_fd()) }).map(drop)
+    retry(|| fs::fdatasync(&file).op("fdatasync"))
 }
 
 /// Writes all dirty data of the file system that holds `file` (`syncfs(2)`). Linux reports
@@ -33,8 +32,7 @@ pub fn fdatasync(file: impl AsFd) -> Result<()> {
 /// # Errors
 /// Errors of `syncfs(2)`.
 pub fn sync_file_system(file: impl AsFd) -> Result<()> {
-    // SAFETY: the descriptor is open while borrowed.
-    retry("syncfs", || unsafe { libc::syncfs(file.as_fd().as_raw_fd()) }).map(drop)
+    retry(|| fs::syncfs(&file).op("syncfs"))
 }
 
 /// Steps of `sync_file_range(2)`; the values of `sync_file_range=`.
@@ -73,9 +71,11 @@ impl RangeSync {
 /// Errors of `sync_file_range(2)`; `EFBIG` if a number exceeds the kernel's signed offset.
 pub fn sync_range(file: impl AsFd, offset: Bytes, length: Bytes, how: RangeSync) -> Result<()> {
     let op = "sync_file_range";
-    let (offset, length) = (signed(op, offset)?, signed(op, length)?);
-    let fd = file.as_fd();
-    // SAFETY: integers only; the descriptor is open while borrowed.
-    retry(op, || unsafe { libc::sync_file_range(fd.as_raw_fd(), offset, length, how.bits()) })
-        .map(drop)
+    let offset = within_signed(op, offset)?.cast_signed();
+    let length = within_signed(op, length)?.cast_signed();
+    let fd = file.as_fd().as_raw_fd();
+    retry(|| {
+        // SAFETY: integers only; the descriptor is open while borrowed.
+        check(op, unsafe { libc::sync_file_range(fd, offset, length, how.bits()) }).map(drop)
+    })
 }

@@ -1,24 +1,22 @@
 //! Memory files, which can be handed to another process.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 
 use fiord_types::Bytes;
+use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::{MemorySource, Origin, map};
 use crate::Result;
-use crate::error::check;
+use crate::error::Named;
 
 /// Maps `len` bytes of a new memory file.
 pub(super) fn map_new(source: &MemorySource, len: usize) -> Result<(NonNull<u8>, Origin)> {
-    let huge = if source.is_huge() { libc::MFD_HUGETLB } else { 0 };
     // The size of a page has the same place in the flags of both calls.
-    let flags = libc::MFD_CLOEXEC | huge | source.huge_flag().cast_unsigned();
-    // SAFETY: the name is NUL-terminated.
-    let fd = unsafe { libc::memfd_create(c"fiord-buffers".as_ptr(), flags) };
-    let fd = check("memfd_create", fd)? as i32;
-    // SAFETY: the call returned a new descriptor.
-    let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+    let page = MemfdFlags::from_bits_retain(source.huge_flag().cast_unsigned());
+    let mut flags = MemfdFlags::CLOEXEC | page;
+    flags.set(MemfdFlags::HUGETLB, source.is_huge());
+    let fd = memfd_create(c"fiord-buffers", flags).op("memfd_create")?;
     crate::file::truncate(&fd, Bytes(len as u64))?;
     let base = map("mmap MAP_SHARED", len, libc::MAP_SHARED, fd.as_raw_fd(), 0)?;
     Ok((base, Origin::MemoryFile(fd)))

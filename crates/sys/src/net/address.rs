@@ -1,16 +1,20 @@
 //! The address of a socket, of any family.
 
+use std::ffi::OsString;
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
-use std::os::unix::ffi::OsStrExt;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use fiord_types::Errno;
+use rustix::net::SocketAddrAny;
 
 use crate::{Error, Result};
 
 /// The CID that stands for every address of this machine (`VMADDR_CID_ANY`).
 const ANY_CID: u32 = u32::MAX;
+/// Maximum length of the path of a Unix socket, without the byte that ends it.
+const MAX_PATH: usize = 107;
 
 /// The address of a socket.
 ///
@@ -47,11 +51,11 @@ impl SocketAddress {
     /// # Errors
     /// `ENAMETOOLONG`: the path is longer than 107 bytes.
     pub fn unix(path: &Path) -> Result<Self> {
-        // SAFETY: all bytes zero are a valid address.
-        let most = unsafe { std::mem::zeroed::<libc::sockaddr_un>() }.sun_path.len() - 1;
-        if path.as_os_str().len() > most {
+        if path.as_os_str().len() > MAX_PATH {
             let error = Error::new("bind", Errno::ENAMETOOLONG).at(path);
-            return Err(error.saying(format!("the path of a Unix socket has at most {most} bytes")));
+            return Err(
+                error.saying(format!("the path of a Unix socket has at most {MAX_PATH} bytes"))
+            );
         }
         Ok(SocketAddress::Unix(path.to_path_buf()))
     }
@@ -92,115 +96,104 @@ impl SocketAddress {
         }
     }
 
-    /// The address in the form of the system calls.
+    /// The address in the form of the system calls: the layouts of `ip(7)`, `ipv6(7)`, `unix(7)` and `vsock(7)`.
     #[must_use]
     pub fn to_raw(&self) -> RawAddress {
-        // SAFETY: all bytes zero are a valid address of no family.
-        let mut raw: RawAddress = unsafe { std::mem::zeroed() };
-        let storage = (&raw mut raw.storage).cast::<u8>();
-        match self {
-            SocketAddress::Ip(SocketAddr::V4(address)) => {
-                let sin = libc::sockaddr_in {
-                    sin_family: libc::AF_INET as _,
-                    sin_port: address.port().to_be(),
-                    sin_addr: libc::in_addr { s_addr: u32::from(*address.ip()).to_be() },
-                    sin_zero: [0; 8],
-                };
-                // SAFETY: the storage has room and alignment for every kind of address.
-                unsafe { storage.cast::<libc::sockaddr_in>().write(sin) };
-                raw.len = size_of::<libc::sockaddr_in>() as u32;
-            }
-            SocketAddress::Ip(SocketAddr::V6(address)) => {
-                let sin6 = libc::sockaddr_in6 {
-                    sin6_family: libc::AF_INET6 as _,
-                    sin6_port: address.port().to_be(),
-                    sin6_flowinfo: address.flowinfo(),
-                    sin6_addr: libc::in6_addr { s6_addr: address.ip().octets() },
-                    sin6_scope_id: address.scope_id(),
-                };
-                // SAFETY: the storage has room and alignment for every kind of address.
-                unsafe { storage.cast::<libc::sockaddr_in6>().write(sin6) };
-                raw.len = size_of::<libc::sockaddr_in6>() as u32;
+        let mut raw = RawAddress::room();
+        raw.put(0, (self.family() as u16).to_ne_bytes());
+        raw.len = match self {
+            SocketAddress::Ip(address) => {
+                raw.put(2, address.port().to_be_bytes());
+                match address {
+                    SocketAddr::V4(address) => {
+                        raw.put(4, address.ip().octets());
+                        16
+                    }
+                    SocketAddr::V6(address) => {
+                        raw.put(4, address.flowinfo().to_ne_bytes());
+                        raw.put(8, address.ip().octets());
+                        raw.put(24, address.scope_id().to_ne_bytes());
+                        28
+                    }
+                }
             }
             SocketAddress::Unix(path) => {
-                // SAFETY: all bytes zero are a valid address.
-                let mut sun: libc::sockaddr_un = unsafe { std::mem::zeroed() };
-                sun.sun_family = libc::AF_UNIX as _;
-                let path = path.as_os_str().as_bytes();
                 // The constructor has checked the length.
-                for (to, from) in sun.sun_path.iter_mut().zip(path) {
-                    *to = *from as libc::c_char;
-                }
-                // SAFETY: the storage has room and alignment for every kind of address.
-                unsafe { storage.cast::<libc::sockaddr_un>().write(sun) };
-                let before = std::mem::offset_of!(libc::sockaddr_un, sun_path);
-                raw.len = (before + path.len() + 1) as u32;
+                let path = path.as_os_str().as_bytes();
+                raw.storage[2..2 + path.len()].copy_from_slice(path);
+                (2 + path.len() + 1) as u32
             }
             SocketAddress::Vsock { cid, port } => {
-                // SAFETY: all bytes zero are a valid address.
-                let mut svm: libc::sockaddr_vm = unsafe { std::mem::zeroed() };
-                svm.svm_family = libc::AF_VSOCK as _;
-                (svm.svm_cid, svm.svm_port) = (*cid, *port);
-                // SAFETY: the storage has room and alignment for every kind of address.
-                unsafe { storage.cast::<libc::sockaddr_vm>().write(svm) };
-                raw.len = size_of::<libc::sockaddr_vm>() as u32;
+                raw.put(4, port.to_ne_bytes());
+                raw.put(8, cid.to_ne_bytes());
+                16
             }
-        }
+        };
         raw
     }
 }
 
 /// An address in the form of the system calls.
 #[derive(Debug, Clone, Copy)]
+#[repr(C, align(8))]
 pub struct RawAddress {
-    /// The address. The kernel reads `len` bytes of it.
-    pub storage: libc::sockaddr_storage,
+    /// The address, as large as a `sockaddr_storage`. The kernel reads `len` bytes of it.
+    pub storage: [u8; 128],
     /// The number of bytes that count.
-    pub len: libc::socklen_t,
+    pub len: u32,
 }
 
 impl RawAddress {
     /// Room for an address that the kernel writes.
     #[must_use]
     pub const fn room() -> Self {
-        // SAFETY: all bytes zero are a valid address of no family.
-        let storage = unsafe { std::mem::zeroed() };
-        RawAddress { storage, len: size_of::<libc::sockaddr_storage>() as u32 }
+        RawAddress { storage: [0; 128], len: 128 }
+    }
+
+    fn put<const N: usize>(&mut self, at: usize, bytes: [u8; N]) {
+        self.storage[at..at + N].copy_from_slice(&bytes);
+    }
+
+    fn at<const N: usize>(&self, at: usize) -> [u8; N] {
+        std::array::from_fn(|index| self.storage[at + index])
+    }
+
+    /// Copies an address that the kernel or the C library wrote.
+    ///
+    /// # Safety
+    /// `from` must be readable for `len` bytes, at most 128.
+    pub(super) unsafe fn copied(from: *const u8, len: usize) -> Self {
+        let mut raw = RawAddress { len: len as u32, ..RawAddress::room() };
+        // SAFETY: the caller vouches for the memory.
+        raw.storage[..len].copy_from_slice(unsafe { std::slice::from_raw_parts(from, len) });
+        raw
+    }
+
+    /// The address for calls of rustix.
+    pub(super) fn any(&self) -> SocketAddrAny {
+        // SAFETY: all bytes of the storage are initialised.
+        unsafe { SocketAddrAny::read(self.storage.as_ptr().cast(), self.len) }
     }
 
     /// The address; `None` if its family is unknown.
     #[must_use]
     pub fn get(&self) -> Option<SocketAddress> {
-        let storage = (&raw const self.storage).cast::<u8>();
-        match i32::from(self.storage.ss_family) {
-            libc::AF_INET => {
-                // SAFETY: the kernel wrote an address of this family.
-                let sin = unsafe { &*storage.cast::<libc::sockaddr_in>() };
-                let ip = Ipv4Addr::from(u32::from_be(sin.sin_addr.s_addr));
-                Some(SocketAddr::V4(SocketAddrV4::new(ip, u16::from_be(sin.sin_port))).into())
-            }
+        let port = u16::from_be_bytes(self.at(2));
+        let number = |at| u32::from_ne_bytes(self.at(at));
+        Some(match i32::from(u16::from_ne_bytes(self.at(0))) {
+            libc::AF_INET => SocketAddr::from((self.at::<4>(4), port)).into(),
             libc::AF_INET6 => {
-                // SAFETY: the kernel wrote an address of this family.
-                let sin6 = unsafe { &*storage.cast::<libc::sockaddr_in6>() };
-                let (ip, port) = (sin6.sin6_addr.s6_addr, u16::from_be(sin6.sin6_port));
-                let (flow, scope) = (sin6.sin6_flowinfo, sin6.sin6_scope_id);
-                let address = SocketAddrV6::new(Ipv6Addr::from(ip), port, flow, scope);
-                Some(SocketAddr::V6(address).into())
+                let ip = Ipv6Addr::from(self.at::<16>(8));
+                SocketAddr::V6(SocketAddrV6::new(ip, port, number(4), number(24))).into()
             }
             libc::AF_UNIX => {
-                // SAFETY: the kernel wrote an address of this family.
-                let sun = unsafe { &*storage.cast::<libc::sockaddr_un>() };
                 let path: Vec<u8> =
-                    sun.sun_path.iter().map(|c| *c as u8).take_while(|c| *c != 0).collect();
-                Some(SocketAddress::Unix(PathBuf::from(std::ffi::OsStr::from_bytes(&path))))
+                    self.storage[2..].iter().copied().take_while(|byte| *byte != 0).collect();
+                SocketAddress::Unix(PathBuf::from(OsString::from_vec(path)))
             }
-            libc::AF_VSOCK => {
-                // SAFETY: the kernel wrote an address of this family.
-                let svm = unsafe { &*storage.cast::<libc::sockaddr_vm>() };
-                Some(SocketAddress::Vsock { cid: svm.svm_cid, port: svm.svm_port })
-            }
-            _ => None,
-        }
+            libc::AF_VSOCK => SocketAddress::Vsock { cid: number(8), port: number(4) },
+            _ => return None,
+        })
     }
 }
 

@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
+use rustix::net::netdevice::name_to_index;
+
 use super::address::RawAddress;
 use super::new_socket;
 use crate::{Error, Result};
@@ -56,13 +58,12 @@ pub fn interface_of(address: IpAddr) -> Result<Option<Interface>> {
         }
         // SAFETY: the name is a string that ends with 0.
         let name = unsafe { CStr::from_ptr(entry.ifa_name) };
-        // SAFETY: the name is a string that ends with 0.
-        let index = unsafe { libc::if_nametoindex(entry.ifa_name) };
         let name = name.to_string_lossy().into_owned();
+        let socket = new_socket(libc::AF_UNIX, false);
         found = Some(Interface {
             has_device: Path::new("/sys/class/net").join(&name).join("device").exists(),
+            index: socket.map_or(0, |socket| name_to_index(socket, &name).unwrap_or(0)),
             name,
-            index,
             loopback: entry.ifa_flags & libc::IFF_LOOPBACK as u32 != 0,
         });
     }
@@ -80,10 +81,8 @@ fn address_of(at: *const libc::sockaddr) -> Option<IpAddr> {
         libc::AF_INET6 => size_of::<libc::sockaddr_in6>(),
         _ => return None,
     };
-    let mut raw = RawAddress::room();
-    let to = (&raw mut raw.storage).cast::<u8>();
-    // SAFETY: an address of this family has this length, and the room is larger.
-    unsafe { std::ptr::copy_nonoverlapping(at.cast::<u8>(), to, len) };
+    // SAFETY: an address of this family has this length.
+    let raw = unsafe { RawAddress::copied(at.cast(), len) };
     raw.get()?.ip().map(|ip| ip.to_canonical())
 }
 
@@ -121,17 +120,20 @@ fn feature(socket: i32, interface: &str, command: u32) -> Option<bool> {
         command: u32,
         data: u32,
     }
+    /// `struct ifreq`, which has 40 bytes.
+    #[repr(C)]
+    struct Request {
+        name: [u8; 16],
+        value: *mut Value,
+        rest: [u64; 2],
+    }
+    const SIOCETHTOOL: libc::c_ulong = 0x8946;
     let mut value = Value { command, data: 0 };
-    // SAFETY: all bytes zero are a valid request.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    if interface.len() >= request.ifr_name.len() {
+    let mut request = Request { name: [0; 16], value: &raw mut value, rest: [0; 2] };
+    if interface.len() >= request.name.len() {
         return None;
     }
-    for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes()) {
-        *to = from as libc::c_char;
-    }
-    request.ifr_ifru.ifru_data = (&raw mut value).cast();
-    const SIOCETHTOOL: libc::c_ulong = 0x8946;
+    request.name[..interface.len()].copy_from_slice(interface.as_bytes());
     // SAFETY: the request points at a value that the kernel may write.
     let ret = unsafe { libc::ioctl(socket, SIOCETHTOOL as _, &raw mut request) };
     (ret == 0).then_some(value.data != 0)

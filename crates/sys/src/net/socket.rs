@@ -1,13 +1,15 @@
 //! Creates and connects sockets.
 
-use std::net::IpAddr;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
 use fiord_types::Errno;
+use rustix::net::{AddressFamily, SocketAddrAny, SocketFlags, SocketType, sockopt};
 
 use super::SocketAddress;
 use super::address::RawAddress;
+use crate::error::{Named, check};
 use crate::poll::{self, Readiness, Waited};
 use crate::{Error, Result};
 
@@ -80,14 +82,9 @@ impl SocketOption {
 /// # Errors
 /// Errors of `socket(2)`: `EAFNOSUPPORT` if the kernel lacks the protocol family.
 pub fn new_socket(family: i32, stream: bool) -> Result<OwnedFd> {
-    let kind = if stream { libc::SOCK_STREAM } else { libc::SOCK_DGRAM };
-    // SAFETY: the call takes no pointers.
-    let fd = unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, 0) };
-    if fd < 0 {
-        return Err(Error::last("socket"));
-    }
-    // SAFETY: the descriptor is new and belongs to nothing else.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    let kind = if stream { SocketType::STREAM } else { SocketType::DGRAM };
+    let family = AddressFamily::from_raw(family as u16);
+    rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None).op("socket")
 }
 
 /// Sets an option of a socket.
@@ -96,21 +93,9 @@ pub fn new_socket(family: i32, stream: bool) -> Result<OwnedFd> {
 /// Errors of `setsockopt(2)`.
 pub fn set_option(socket: &OwnedFd, option: SocketOption, value: i32) -> Result<()> {
     let (level, number, name) = option.numbers();
-    set_raw(socket, (level, number, name), &value)
-}
-
-/// Sets an option whose value is `value`.
-fn set_raw<T>(
-    socket: &OwnedFd,
-    (level, number, name): (i32, i32, &'static str),
-    value: &T,
-) -> Result<()> {
-    let (at, len) = ((&raw const *value).cast(), size_of::<T>() as u32);
+    let (at, len) = ((&raw const value).cast(), size_of::<i32>() as u32);
     // SAFETY: `value` is readable memory of this length.
-    match unsafe { libc::setsockopt(socket.as_raw_fd(), level, number, at, len) } {
-        0 => Ok(()),
-        _ => Err(Error::last(name)),
-    }
+    check(name, unsafe { libc::setsockopt(socket.as_raw_fd(), level, number, at, len) }).map(drop)
 }
 
 /// Reads an option of a socket.
@@ -118,14 +103,21 @@ fn set_raw<T>(
 /// # Errors
 /// Errors of `getsockopt(2)`.
 pub fn socket_option(socket: &OwnedFd, option: SocketOption) -> Result<i32> {
-    let (level, number, name) = option.numbers();
-    let (mut value, mut len) = (0i32, size_of::<i32>() as u32);
-    let at = (&raw mut value).cast();
+    let mut value = [0; 4];
+    read_option(socket, option.numbers(), &mut value)?;
+    Ok(i32::from_ne_bytes(value))
+}
+
+/// Reads an option, given by its level, number and name. Returns how many bytes the kernel wrote.
+pub(super) fn read_option(
+    socket: &OwnedFd,
+    (level, number, name): (i32, i32, &'static str),
+    value: &mut [u8],
+) -> Result<usize> {
+    let (at, mut len) = (value.as_mut_ptr().cast(), value.len() as u32);
     // SAFETY: `value` is writable memory of this length.
-    match unsafe { libc::getsockopt(socket.as_raw_fd(), level, number, at, &raw mut len) } {
-        0 => Ok(value),
-        _ => Err(Error::last(name)),
-    }
+    let rc = unsafe { libc::getsockopt(socket.as_raw_fd(), level, number, at, &raw mut len) };
+    check(name, rc).map(|_| len as usize)
 }
 
 /// Sets how long sends and receives wait. A call that waited so long moves no bytes, or only a part
@@ -134,12 +126,9 @@ pub fn socket_option(socket: &OwnedFd, option: SocketOption) -> Result<i32> {
 /// # Errors
 /// Errors of `setsockopt(2)`.
 pub fn set_patience(socket: &OwnedFd, patience: Duration) -> Result<()> {
-    let time = libc::timeval {
-        tv_sec: patience.as_secs() as _,
-        tv_usec: libc::suseconds_t::from(patience.subsec_micros()),
-    };
-    set_raw(socket, (libc::SOL_SOCKET, libc::SO_RCVTIMEO, "setsockopt SO_RCVTIMEO"), &time)?;
-    set_raw(socket, (libc::SOL_SOCKET, libc::SO_SNDTIMEO, "setsockopt SO_SNDTIMEO"), &time)
+    let set = |which| sockopt::set_socket_timeout(socket, which, Some(patience));
+    set(sockopt::Timeout::Recv).op("setsockopt SO_RCVTIMEO")?;
+    set(sockopt::Timeout::Send).op("setsockopt SO_SNDTIMEO")
 }
 
 /// Joins a multicast group, and for IPv4 also chooses the interface. `interface`: the address of the
@@ -151,24 +140,13 @@ pub fn join_group(socket: &OwnedFd, group: IpAddr, interface: (Option<IpAddr>, u
     match group {
         IpAddr::V4(group) => {
             let own = match interface.0 {
-                Some(IpAddr::V4(own)) => u32::from(own),
-                _ => libc::INADDR_ANY,
+                Some(IpAddr::V4(own)) => own,
+                _ => Ipv4Addr::UNSPECIFIED,
             };
-            let request = libc::ip_mreq {
-                imr_multiaddr: libc::in_addr { s_addr: u32::from(group).to_be() },
-                imr_interface: libc::in_addr { s_addr: own.to_be() },
-            };
-            let name = "setsockopt IP_ADD_MEMBERSHIP";
-            set_raw(socket, (libc::IPPROTO_IP, libc::IP_ADD_MEMBERSHIP, name), &request)
+            sockopt::set_ip_add_membership(socket, &group, &own).op("setsockopt IP_ADD_MEMBERSHIP")
         }
-        IpAddr::V6(group) => {
-            let request = libc::ipv6_mreq {
-                ipv6mr_multiaddr: libc::in6_addr { s6_addr: group.octets() },
-                ipv6mr_interface: interface.1,
-            };
-            let name = "setsockopt IPV6_ADD_MEMBERSHIP";
-            set_raw(socket, (libc::IPPROTO_IPV6, libc::IPV6_ADD_MEMBERSHIP, name), &request)
-        }
+        IpAddr::V6(group) => sockopt::set_ipv6_add_membership(socket, &group, interface.1)
+            .op("setsockopt IPV6_ADD_MEMBERSHIP"),
     }
 }
 
@@ -180,10 +158,7 @@ pub fn join_group(socket: &OwnedFd, group: IpAddr, interface: (Option<IpAddr>, u
 pub fn send_from(socket: &OwnedFd, own: IpAddr) -> Result<()> {
     let name = "setsockopt IP_MULTICAST_IF";
     match own {
-        IpAddr::V4(own) => {
-            let own = libc::in_addr { s_addr: u32::from(own).to_be() };
-            set_raw(socket, (libc::IPPROTO_IP, libc::IP_MULTICAST_IF, name), &own)
-        }
+        IpAddr::V4(own) => sockopt::set_ip_multicast_if(socket, &own).op(name),
         IpAddr::V6(_) => Err(Error::new(name, Errno::EINVAL)),
     }
 }
@@ -193,13 +168,7 @@ pub fn send_from(socket: &OwnedFd, own: IpAddr) -> Result<()> {
 /// # Errors
 /// Errors of `bind(2)`.
 pub fn bind(socket: &OwnedFd, address: &SocketAddress) -> Result<()> {
-    let raw = address.to_raw();
-    let at = (&raw const raw.storage).cast();
-    // SAFETY: the address is readable memory of this length.
-    match unsafe { libc::bind(socket.as_raw_fd(), at, raw.len) } {
-        0 => Ok(()),
-        _ => Err(Error::last("bind")),
-    }
+    rustix::net::bind(socket, &address.to_raw().any()).op("bind")
 }
 
 /// Lets a socket accept connections.
@@ -207,11 +176,7 @@ pub fn bind(socket: &OwnedFd, address: &SocketAddress) -> Result<()> {
 /// # Errors
 /// Errors of `listen(2)`: `EADDRINUSE` if another socket listens on the port.
 pub fn listen(socket: &OwnedFd, backlog: i32) -> Result<()> {
-    // SAFETY: the call takes no pointers.
-    match unsafe { libc::listen(socket.as_raw_fd(), backlog) } {
-        0 => Ok(()),
-        _ => Err(Error::last("listen")),
-    }
+    rustix::net::listen(socket, backlog).op("listen")
 }
 
 /// Waits until a socket is ready. False if it was not within `patience`, or a signal arrived.
@@ -227,15 +192,7 @@ pub fn wait_for(socket: &OwnedFd, readiness: Readiness, patience: Duration) -> R
 /// # Errors
 /// Errors of `accept4(2)`.
 pub fn accept(listener: &OwnedFd) -> Result<OwnedFd> {
-    let none = std::ptr::null_mut();
-    let from = listener.as_raw_fd();
-    // SAFETY: no address is asked for.
-    let fd = unsafe { libc::accept4(from, none, std::ptr::null_mut(), libc::SOCK_CLOEXEC) };
-    if fd < 0 {
-        return Err(Error::last("accept"));
-    }
-    // SAFETY: the descriptor is new and belongs to nothing else.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    rustix::net::accept_with(listener, SocketFlags::CLOEXEC).op("accept")
 }
 
 /// Connects a socket. Returns false if `goes_on` returned false, which it is asked every few
@@ -249,15 +206,10 @@ pub fn connect(
     goes_on: &dyn Fn() -> bool,
 ) -> Result<bool> {
     const STEP: Duration = Duration::from_millis(10);
-    let raw = address.to_raw();
+    let address = address.to_raw().any();
     poll::set_blocking(socket, false)?;
-    loop {
-        let at = (&raw const raw.storage).cast();
-        // SAFETY: the address is readable memory of this length.
-        if unsafe { libc::connect(socket.as_raw_fd(), at, raw.len) } == 0 {
-            break;
-        }
-        match Errno::last() {
+    while let Err(error) = rustix::net::connect(socket, &address).op("connect") {
+        match error.errno {
             Errno::EINPROGRESS | Errno::EINTR => {
                 while !wait_for(socket, Readiness::Writable, STEP)? {
                     if !goes_on() {
@@ -272,7 +224,7 @@ pub fn connect(
             // The queue of a Unix socket is full: the listener accepts one connection at a time.
             Errno::EAGAIN if goes_on() => std::thread::sleep(STEP),
             Errno::EAGAIN => return Ok(false),
-            errno => return Err(Error::new("connect", errno)),
+            _ => return Err(error),
         }
     }
     poll::set_blocking(socket, true)?;
@@ -285,29 +237,17 @@ pub fn connect(
 /// # Errors
 /// Errors of `connect(2)`.
 pub fn start_connecting(socket: &OwnedFd, address: &SocketAddress) -> Result<()> {
-    let raw = address.to_raw();
     poll::set_blocking(socket, false)?;
-    let at = (&raw const raw.storage).cast();
-    // SAFETY: the address is readable memory of this length.
-    match unsafe { libc::connect(socket.as_raw_fd(), at, raw.len) } {
-        0 => Ok(()),
-        _ => match Errno::last() {
-            Errno::EINPROGRESS | Errno::EINTR => Ok(()),
-            errno => Err(Error::new("connect", errno)),
-        },
+    match rustix::net::connect(socket, &address.to_raw().any()).op("connect") {
+        Err(error) if matches!(error.errno, Errno::EINPROGRESS | Errno::EINTR) => Ok(()),
+        other => other,
     }
 }
 
-type NameCall = unsafe extern "C" fn(i32, *mut libc::sockaddr, *mut libc::socklen_t) -> libc::c_int;
-
-fn name_of(socket: &OwnedFd, name: &'static str, call: NameCall) -> Result<Option<SocketAddress>> {
-    let mut raw = RawAddress::room();
-    let at = (&raw mut raw.storage).cast();
-    // SAFETY: the address is writable memory of this length.
-    match unsafe { call(socket.as_raw_fd(), at, &raw mut raw.len) } {
-        0 => Ok(raw.get()),
-        _ => Err(Error::last(name)),
-    }
+fn known(address: &SocketAddrAny) -> Option<SocketAddress> {
+    let (at, len) = (address.as_ptr().cast(), address.addr_len() as usize);
+    // SAFETY: the value consists of this number of bytes.
+    unsafe { RawAddress::copied(at, len) }.get()
 }
 
 /// The address of this end of a socket; `None` if its family is unknown.
@@ -315,7 +255,7 @@ fn name_of(socket: &OwnedFd, name: &'static str, call: NameCall) -> Result<Optio
 /// # Errors
 /// Errors of `getsockname(2)`.
 pub fn local_address(socket: &OwnedFd) -> Result<Option<SocketAddress>> {
-    name_of(socket, "getsockname", libc::getsockname)
+    Ok(known(&rustix::net::getsockname(socket).op("getsockname")?))
 }
 
 /// The address of the other end of a socket; `None` if its family is unknown.
@@ -323,5 +263,5 @@ pub fn local_address(socket: &OwnedFd) -> Result<Option<SocketAddress>> {
 /// # Errors
 /// Errors of `getpeername(2)`: `ENOTCONN` without a connection.
 pub fn peer_address(socket: &OwnedFd) -> Result<Option<SocketAddress>> {
-    name_of(socket, "getpeername", libc::getpeername)
+    Ok(rustix::net::getpeername(socket).op("getpeername")?.as_ref().and_then(known))
 }

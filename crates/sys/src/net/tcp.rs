@@ -1,10 +1,11 @@
 //! What the kernel knows about a TCP connection (`TCP_INFO`).
 
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 use fiord_types::{Bytes, Nanos};
 
-use crate::{Error, Result};
+use super::socket::read_option;
+use crate::Result;
 
 /// What limited a TCP connection, and the sizes and times that explain it.
 ///
@@ -71,14 +72,9 @@ fields! {
 /// Errors of `getsockopt(2)`: `EOPNOTSUPP` or `ENOPROTOOPT` on a socket that is not of TCP.
 pub fn tcp_facts(socket: &OwnedFd) -> Result<TcpFacts> {
     let mut info = [0u8; 256];
-    let mut len = info.len() as u32;
-    let at = info.as_mut_ptr().cast();
-    let (level, number) = (libc::IPPROTO_TCP, libc::TCP_INFO);
-    // SAFETY: `info` is writable memory of this length.
-    if unsafe { libc::getsockopt(socket.as_raw_fd(), level, number, at, &raw mut len) } != 0 {
-        return Err(Error::last("getsockopt TCP_INFO"));
-    }
-    let raw = Raw::of(&info[..(len as usize).min(info.len())]);
+    let option = (libc::IPPROTO_TCP, libc::TCP_INFO, "getsockopt TCP_INFO");
+    let len = read_option(socket, option, &mut info)?;
+    let raw = Raw::of(&info[..len.min(info.len())]);
     let micros = |us: u64| Nanos(us.saturating_mul(1000));
     // ~0 means that no time was measured yet.
     let least = if raw.min_rtt == u32::MAX { 0 } else { raw.min_rtt };

@@ -9,11 +9,11 @@ use std::path::Path;
 
 use fiord_types::Errno;
 
-use crate::file::Device;
-use crate::file::Open;
+use crate::Result;
+use crate::error::Named;
+use crate::file::{Device, Open};
 use crate::memory::{MemoryRegion, MemorySource};
 use crate::root::Root;
-use crate::{Error, Result};
 
 /// Number of bytes read from the start; they contain all signatures below.
 const HEAD: usize = 136 * 1024;
@@ -139,7 +139,6 @@ pub fn on_device(node: &Path, logical: usize) -> Result<Vec<&'static str>> {
 /// # Errors
 /// Errors of [`on_device`].
 pub fn on_part(node: &Path, start: u64, logical: usize) -> Result<Vec<&'static str>> {
-    use std::os::fd::AsRawFd;
     let direct = Open::read_only().direct(true).nonblocking(true).open(node);
     let fd = direct.or_else(|error| match error.errno {
         Errno::EINVAL => Open::read_only().nonblocking(true).open(node),
@@ -147,10 +146,8 @@ pub fn on_part(node: &Path, start: u64, logical: usize) -> Result<Vec<&'static s
     })?;
     let mut head = MemoryRegion::new(&MemorySource::Malloc, HEAD, 4096)?;
     let buffer = head.as_mut_slice();
-    let (to, len, at) = (buffer.as_mut_ptr().cast(), buffer.len(), start as libc::off_t);
-    // SAFETY: the kernel fills at most the length of the slice, which is borrowed for the call.
-    let read = unsafe { libc::pread(fd.as_raw_fd(), to, len, at) };
-    let read = usize::try_from(read).map_err(|_| Error::last("pread").at(node))?;
+    let read = rustix::io::pread(&fd, &mut *buffer, start);
+    let read = read.op("pread").map_err(|error| error.at(node))?;
     Ok(in_head(&buffer[..read], logical))
 }
 

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use fiord_types::{Bytes, Errno};
 
-use super::{Model, Outline, State, Zone, ZoneAction, ZoneType, ZonedFacts};
-use crate::error::retry;
+use super::{BATCH, DESCRIPTOR, Model, Outline, State, Zone, ZoneAction, ZoneType, ZonedFacts};
+use crate::error::{check, retry};
 use crate::file::Device;
 use crate::{Error, Result, block};
 
@@ -40,14 +40,10 @@ const BLKFINISHZONE: u32 = ioc(false, 136, RANGE as u32);
 
 /// Size of `struct blk_zone_report`: `__u64 sector; __u32 nr_zones; __u32 flags;`, before the zones.
 const HEADER: usize = 16;
-/// Size of `struct blk_zone`.
-const ZONE: usize = 64;
 /// Size of `struct blk_zone_range`.
 const RANGE: usize = 16;
 /// `BLK_ZONE_REP_CAPACITY` in the flags of a report: its zones contain their capacity.
 const HAS_CAPACITY: u32 = 1;
-/// Number of zones requested in one call.
-const BATCH: usize = 1023;
 
 /// Reads `queue/zoned` of the disk.
 pub(super) fn model(node: Device) -> Model {
@@ -106,16 +102,17 @@ pub(super) fn facts(fd: BorrowedFd, node: Device) -> Result<ZonedFacts> {
 pub(super) fn report(fd: BorrowedFd, from: Bytes, limit: usize) -> Result<Vec<Zone>> {
     let mut zones = Vec::new();
     let mut sector = from.0 / SECTOR;
-    let mut buffer = vec![0u8; HEADER + BATCH * ZONE];
+    let mut buffer = vec![0u8; HEADER + BATCH * DESCRIPTOR];
     while zones.len() < limit {
         let asked = (limit - zones.len()).min(BATCH);
         buffer[..8].copy_from_slice(&sector.to_ne_bytes());
         buffer[8..12].copy_from_slice(&(asked as u32).to_ne_bytes());
         buffer[12..HEADER].fill(0);
         let request = libc::Ioctl::from(BLKREPORTZONE);
-        retry("ioctl BLKREPORTZONE", || {
+        retry(|| {
             // SAFETY: the buffer has room for the header and the requested zones.
-            unsafe { libc::ioctl(fd.as_raw_fd(), request, buffer.as_mut_ptr()) }
+            let rc = unsafe { libc::ioctl(fd.as_raw_fd(), request, buffer.as_mut_ptr()) };
+            check("ioctl BLKREPORTZONE", rc)
         })?;
         let found = parse(&buffer)?;
         let Some(last) = found.last().filter(|last| last.end().0 / SECTOR > sector) else { break };
@@ -136,33 +133,19 @@ pub(super) fn report(fd: BorrowedFd, from: Bytes, limit: usize) -> Result<Vec<Zo
 pub(super) fn parse(answer: &[u8]) -> Result<Vec<Zone>> {
     let u32_at = |at: usize| u32::from_ne_bytes(super::array(answer, at));
     let (count, flags) = (u32_at(8) as usize, u32_at(12));
-    let zones = answer.get(HEADER..).unwrap_or_default().as_chunks::<ZONE>().0;
-    zones
-        .iter()
-        .take(count)
-        .map(|zone| parse_zone(zone, flags & HAS_CAPACITY != 0).ok_or_else(super::invalid_zone))
-        .collect()
-}
-
-fn parse_zone(raw: &[u8; ZONE], has_capacity: bool) -> Option<Zone> {
-    let bytes = |at: usize| u64::from_ne_bytes(super::array(raw, at)).checked_mul(SECTOR);
-    let kind = match raw[24] {
-        1 => ZoneType::Conventional,
-        2 => ZoneType::SequentialRequired,
-        3 => ZoneType::SequentialPreferred,
-        _ => return None,
-    };
-    let (start, len) = (bytes(0)?, bytes(8)?);
-    start.checked_add(len).filter(|_| len > 0)?;
-    let zone = Zone {
-        start: Bytes(start),
-        len: Bytes(len),
-        capacity: if has_capacity { Bytes(bytes(32)?) } else { Bytes(len) },
-        write_pointer: Bytes(bytes(16).unwrap_or(start)),
-        kind,
-        state: State::from_number(raw[25])?,
-    };
-    Some(zone.normalised())
+    super::parse_descriptors(answer.get(HEADER..), count, |raw| {
+        let bytes = |at| u64::from_ne_bytes(super::array(raw, at)).checked_mul(SECTOR);
+        let (start, len) = (bytes(0)?, bytes(8)?);
+        start.checked_add(len).filter(|_| len > 0)?;
+        Some(Zone {
+            start: Bytes(start),
+            len: Bytes(len),
+            capacity: if flags & HAS_CAPACITY != 0 { Bytes(bytes(32)?) } else { Bytes(len) },
+            write_pointer: Bytes(bytes(16).unwrap_or(start)),
+            kind: ZoneType::from_number(raw[24])?,
+            state: State::from_number(raw[25])?,
+        })
+    })
 }
 
 pub(super) fn manage(fd: BorrowedFd, action: ZoneAction, start: Bytes, len: Bytes) -> Result<()> {
@@ -173,9 +156,9 @@ pub(super) fn manage(fd: BorrowedFd, action: ZoneAction, start: Bytes, len: Byte
         ZoneAction::Finish => ("ioctl BLKFINISHZONE", BLKFINISHZONE),
     };
     let range = [start / SECTOR, len / SECTOR];
-    retry(name, || {
+    retry(|| {
         // SAFETY: these requests read a `struct blk_zone_range`: two 64-bit numbers.
-        unsafe { libc::ioctl(fd.as_raw_fd(), libc::Ioctl::from(request), range.as_ptr()) }
+        let rc = unsafe { libc::ioctl(fd.as_raw_fd(), libc::Ioctl::from(request), range.as_ptr()) };
+        check(name, rc).map(drop)
     })
-    .map(drop)
 }

@@ -36,6 +36,18 @@ pub enum ZoneType {
     SequentialPreferred,
 }
 
+impl ZoneType {
+    /// Returns the type with this number in `linux/blkzoned.h`, ZNS and ZBC.
+    fn from_number(number: u8) -> Option<ZoneType> {
+        Some(match number {
+            1 => ZoneType::Conventional,
+            2 => ZoneType::SequentialRequired,
+            3 => ZoneType::SequentialPreferred,
+            _ => return None,
+        })
+    }
+}
+
 /// The condition of a zone (`enum blk_zone_cond`; ZNS calls it the zone state).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum State {
@@ -398,10 +410,61 @@ fn outline_of_unit(path: &Path, node: Device) -> Option<Outline> {
     Some(Outline { model, zone_size, max_open, max_active })
 }
 
-/// Returns the error for a reported zone with an unknown type or condition, or beyond the end of the
-/// device. Such a zone must not be skipped, because the zones after it would get wrong numbers.
-fn invalid_zone() -> Error {
-    Error::new("zone report (the type, condition or position of a zone is invalid)", Errno::EBADMSG)
+/// Size in bytes of a zone descriptor in a report of any kind, and of the header before those of NVMe and SCSI.
+const DESCRIPTOR: usize = 64;
+/// Number of zones requested in one report. The report then has 64 KiB, which all SCSI host adapters and almost all NVMe
+/// controllers can transfer.
+const BATCH: usize = 1023;
+
+/// Returns at most `limit` zones from the byte `from`, from reports that begin at a byte and have at most [`BATCH`] zones.
+fn collect(
+    facts: &ZonedFacts,
+    from: Bytes,
+    limit: usize,
+    mut report: impl FnMut(Bytes, usize) -> Result<Vec<Zone>>,
+) -> Result<Vec<Zone>> {
+    let mut zones: Vec<Zone> = Vec::new();
+    let mut at = from;
+    while zones.len() < limit && at < facts.size {
+        let found = report(at, (limit - zones.len()).min(BATCH))?;
+        let Some(last) = found.last().filter(|last| last.end() > at) else { break };
+        at = last.end();
+        zones.extend(found);
+    }
+    Ok(zones)
+}
+
+/// Calls `act` with the first block of each zone of a range.
+fn for_each_zone(
+    facts: &ZonedFacts,
+    start: Bytes,
+    len: Bytes,
+    mut act: impl FnMut(u64) -> Result<()>,
+) -> Result<()> {
+    let end = start.saturating_add(len).min(facts.size);
+    let mut at = start - start % facts.zone_size;
+    while at < end {
+        act(at / facts.block)?;
+        at += facts.zone_size;
+    }
+    Ok(())
+}
+
+/// Parses the first `count` zone descriptors of a report, or fewer if the report has fewer.
+///
+/// # Errors
+/// `EBADMSG` if a zone has an unknown type or condition, or lies beyond the end of the device. Such a zone must not be
+/// skipped, because the zones after it would get wrong numbers.
+fn parse_descriptors(
+    descriptors: Option<&[u8]>,
+    count: usize,
+    parse: impl Fn(&[u8; DESCRIPTOR]) -> Option<Zone>,
+) -> Result<Vec<Zone>> {
+    const INVALID: &str = "zone report (the type, condition or position of a zone is invalid)";
+    let descriptors = descriptors.unwrap_or_default().as_chunks().0.iter().take(count);
+    descriptors
+        .map(|raw| parse(raw).map(Zone::normalised).ok_or(Error::new(INVALID, Errno::EBADMSG)))
+        .collect()
 }
 
 fn u64_at(bytes: &[u8], at: usize) -> u64 {

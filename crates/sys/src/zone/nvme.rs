@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 
 use fiord_types::{Bytes, Errno};
 
-use super::{Model, State, Zone, ZoneAction, ZoneType, ZonedFacts, u64_at};
+use super::{BATCH, DESCRIPTOR, Model, State, Zone, ZoneAction, ZoneType, ZonedFacts, u64_at};
 use crate::nvme::admin::{self, CommandQueue, IdentifySubject, PassthruCmd, Refused};
 use crate::nvme::{self, Controller, Status, ZonedIdentify};
 use crate::{Error, Result};
@@ -16,11 +16,6 @@ const ZONE_SEND: u8 = 0x79;
 const ZONE_RECEIVE: u8 = 0x7a;
 /// Command set identifier (CSI) of the Zoned Namespace command set.
 const ZONED: u8 = 2;
-/// Size in bytes of the header of a report, and of each zone descriptor (ZNS section 3.4.2.2).
-const DESCRIPTOR: usize = 64;
-/// Number of zones requested in one command. The report then has 64 KiB, which almost every controller
-/// can transfer; for others, fewer zones are requested.
-const BATCH: usize = 1023;
 
 /// A zoned namespace, as Identify described it when the device was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,38 +54,34 @@ impl ZonedNamespace {
     }
 
     pub(super) fn report(&self, fd: BorrowedFd, from: Bytes, limit: usize) -> Result<Vec<Zone>> {
-        let mut zones: Vec<Zone> = Vec::new();
-        let mut at = from;
         let mut batch = BATCH;
-        while zones.len() < limit && at < self.facts.size {
-            let asked = (limit - zones.len()).min(batch);
-            let mut data = vec![0u8; (asked + 1) * DESCRIPTOR];
-            let lba = at / self.facts.block;
-            let command = PassthruCmd {
-                opcode: ZONE_RECEIVE,
-                nsid: self.id,
-                cdw10: lba as u32,
-                cdw11: (lba >> 32) as u32,
-                cdw12: (data.len() / 4 - 1) as u32,
-                // Action 0: report zones; all states; bit 16: count only the zones that are transferred.
-                cdw13: 1 << 16,
-                ..PassthruCmd::default()
-            };
-            let name = "NVMe Zone Management Receive";
-            match submit(name, fd, command, &mut data) {
-                Err(error) if error.errno == Errno::EINVAL && batch > 63 => {
+        super::collect(&self.facts, from, limit, |at, most| {
+            loop {
+                match self.report_at(fd, at / self.facts.block, most.min(batch)) {
                     // The report exceeds the controller's transfer limit.
-                    batch /= 2;
-                    continue;
+                    Err(error) if error.errno == Errno::EINVAL && batch > 63 => batch /= 2,
+                    done => return done,
                 }
-                done => done?,
             }
-            let found = parse_report(&data, &self.facts)?;
-            let Some(last) = found.last().filter(|last| last.end() > at) else { break };
-            at = last.end();
-            zones.extend(found);
-        }
-        Ok(zones)
+        })
+    }
+
+    /// Reads at most `count` zones, from the one that contains the block `lba`.
+    fn report_at(&self, fd: BorrowedFd, lba: u64, count: usize) -> Result<Vec<Zone>> {
+        let mut data = vec![0u8; (count + 1) * DESCRIPTOR];
+        let command = PassthruCmd {
+            cdw12: (data.len() / 4 - 1) as u32,
+            // Action 0: report zones; all states; bit 16: count only the zones that are transferred.
+            cdw13: 1 << 16,
+            ..self.command(ZONE_RECEIVE, lba)
+        };
+        submit("NVMe Zone Management Receive", fd, command, &mut data)?;
+        parse_report(&data, &self.facts)
+    }
+
+    fn command(&self, opcode: u8, lba: u64) -> PassthruCmd {
+        let (cdw10, cdw11) = (lba as u32, (lba >> 32) as u32);
+        PassthruCmd { opcode, nsid: self.id, cdw10, cdw11, ..PassthruCmd::default() }
     }
 
     pub(super) fn manage(
@@ -106,22 +97,10 @@ impl ZonedNamespace {
             ZoneAction::Open => ("NVMe Zone Management Send (open)", 3),
             ZoneAction::Reset => ("NVMe Zone Management Send (reset)", 4),
         };
-        let end = start.saturating_add(len).min(self.facts.size);
-        let mut at = start - start % self.facts.zone_size;
-        while at < end {
-            let lba = at / self.facts.block;
-            let command = PassthruCmd {
-                opcode: ZONE_SEND,
-                nsid: self.id,
-                cdw10: lba as u32,
-                cdw11: (lba >> 32) as u32,
-                cdw13: code,
-                ..PassthruCmd::default()
-            };
-            submit(name, fd, command, &mut [])?;
-            at += self.facts.zone_size;
-        }
-        Ok(())
+        super::for_each_zone(&self.facts, start, len, |lba| {
+            let command = PassthruCmd { cdw13: code, ..self.command(ZONE_SEND, lba) };
+            submit(name, fd, command, &mut [])
+        })
     }
 }
 
@@ -193,21 +172,17 @@ pub(super) fn facts(
 /// `EBADMSG` if a zone is invalid.
 pub(super) fn parse_report(answer: &[u8], facts: &ZonedFacts) -> Result<Vec<Zone>> {
     let count = usize::try_from(u64_at(answer, 0)).unwrap_or(usize::MAX);
-    let descriptors = answer.get(DESCRIPTOR..).unwrap_or_default().as_chunks::<DESCRIPTOR>().0;
-    let bytes = |raw: &[u8; DESCRIPTOR], at| u64_at(raw, at).checked_mul(facts.block.0);
-    let zone = |raw: &[u8; DESCRIPTOR]| {
-        let start = bytes(raw, 16).filter(|start| *start < facts.size.0)?;
-        let zone = Zone {
+    super::parse_descriptors(answer.get(DESCRIPTOR..), count, |raw| {
+        let bytes = |at| u64_at(raw, at).checked_mul(facts.block.0);
+        let start = bytes(16).filter(|start| *start < facts.size.0)?;
+        Some(Zone {
             start: Bytes(start),
             len: facts.zone_size.min(facts.size - Bytes(start)),
-            capacity: Bytes(bytes(raw, 8)?),
-            write_pointer: Bytes(bytes(raw, 24).unwrap_or(start)),
+            capacity: Bytes(bytes(8)?),
+            write_pointer: Bytes(bytes(24).unwrap_or(start)),
             // ZNS defines only type 2.
             kind: (raw[0] & 0xf == 2).then_some(ZoneType::SequentialRequired)?,
             state: State::from_number(raw[1] >> 4)?,
-        };
-        Some(zone.normalised())
-    };
-    let zone = |raw| zone(raw).ok_or_else(super::invalid_zone);
-    descriptors.iter().take(count).map(zone).collect()
+        })
+    })
 }

@@ -5,16 +5,12 @@ use std::os::fd::BorrowedFd;
 
 use fiord_types::{Bytes, Errno};
 
-use super::{Model, State, Zone, ZoneAction, ZoneType, ZonedFacts};
+use super::{DESCRIPTOR, Model, State, Zone, ZoneAction, ZoneType, ZonedFacts};
 use crate::scsi::cdb::{self, Cdb};
 use crate::scsi::generic::{self, CommandData, Failure};
 use crate::scsi::{Capacity, sense};
 use crate::{Error, Result};
 
-/// Size in bytes of the header of REPORT ZONES, and of each zone descriptor (ZBC-2, clause 5.4).
-const DESCRIPTOR: usize = 64;
-/// Number of zones requested in one command. The report then has 64 KiB, which every host adapter can transfer.
-const BATCH: usize = 1023;
 /// Peripheral device type of host-managed disks in the standard INQUIRY data (SPC-5, table 152).
 const HOST_MANAGED: u8 = 0x14;
 /// Number of bytes of INQUIRY data to read.
@@ -65,16 +61,8 @@ impl ZonedUnit {
     }
 
     pub(super) fn report(&self, fd: BorrowedFd, from: Bytes, limit: usize) -> Result<Vec<Zone>> {
-        let mut zones: Vec<Zone> = Vec::new();
-        let mut at = from;
-        while zones.len() < limit && at < self.facts.size {
-            let asked = (limit - zones.len()).min(BATCH);
-            let found = report_at(fd, at / self.facts.block, asked, self.facts.block)?;
-            let Some(last) = found.last().filter(|last| last.end() > at) else { break };
-            at = last.end();
-            zones.extend(found);
-        }
-        Ok(zones)
+        let block = self.facts.block;
+        super::collect(&self.facts, from, limit, |at, most| report_at(fd, at / block, most, block))
     }
 
     pub(super) fn manage(
@@ -90,13 +78,9 @@ impl ZonedUnit {
             ZoneAction::Open => "SCSI OPEN ZONE",
             ZoneAction::Reset => "SCSI RESET WRITE POINTER",
         };
-        let end = start.saturating_add(len).min(self.facts.size);
-        let mut at = start - start % self.facts.zone_size;
-        while at < end {
-            ask(name, fd, &command(action, at / self.facts.block), CommandData::None)?;
-            at += self.facts.zone_size;
-        }
-        Ok(())
+        super::for_each_zone(&self.facts, start, len, |lba| {
+            ask(name, fd, &command(action, lba), CommandData::None)
+        })
     }
 }
 
@@ -170,30 +154,19 @@ fn report_at(fd: BorrowedFd, lba: u64, count: usize, block: Bytes) -> Result<Vec
 /// `EBADMSG` if a zone is invalid.
 pub(super) fn parse_report(answer: &[u8], block: Bytes) -> Result<Vec<Zone>> {
     let count = u32::from_be_bytes(super::array(answer, 0)) as usize / DESCRIPTOR;
-    let descriptors = answer.get(DESCRIPTOR..).unwrap_or_default().as_chunks::<DESCRIPTOR>().0;
-    let zone = |raw| parse_zone(raw, block).ok_or_else(super::invalid_zone);
-    descriptors.iter().take(count).map(zone).collect()
-}
-
-fn parse_zone(raw: &[u8; DESCRIPTOR], block: Bytes) -> Option<Zone> {
-    let bytes = |at| u64::from_be_bytes(super::array(raw, at)).checked_mul(block.0);
-    let kind = match raw[0] & 0xf {
-        1 => ZoneType::Conventional,
-        2 => ZoneType::SequentialRequired,
-        3 => ZoneType::SequentialPreferred,
-        _ => return None,
-    };
-    let (len, start) = (bytes(8)?, bytes(16)?);
-    start.checked_add(len).filter(|_| len > 0)?;
-    let zone = Zone {
-        start: Bytes(start),
-        len: Bytes(len),
-        capacity: Bytes(len),
-        write_pointer: Bytes(bytes(24).unwrap_or(start)),
-        kind,
-        state: State::from_number(raw[1] >> 4)?,
-    };
-    Some(zone.normalised())
+    super::parse_descriptors(answer.get(DESCRIPTOR..), count, |raw| {
+        let bytes = |at| u64::from_be_bytes(super::array(raw, at)).checked_mul(block.0);
+        let (len, start) = (bytes(8)?, bytes(16)?);
+        start.checked_add(len).filter(|_| len > 0)?;
+        Some(Zone {
+            start: Bytes(start),
+            len: Bytes(len),
+            capacity: Bytes(len),
+            write_pointer: Bytes(bytes(24).unwrap_or(start)),
+            kind: ZoneType::from_number(raw[0] & 0xf)?,
+            state: State::from_number(raw[1] >> 4)?,
+        })
+    })
 }
 
 /// Sends a command and waits for it. Repeats it after a UNIT ATTENTION, which reports an event from before the command.

@@ -273,11 +273,10 @@ fn io_detail(op: &Op, errno: Option<Errno>) -> String {
 /// file system.
 fn too_large() -> String {
     match fiord_sys::limits::file_size() {
-        Ok(limit) if limit.soft != u64::MAX => format!(
-            "this process may write files of {} bytes at most (RLIMIT_FSIZE). To fix: raise the limit \
-             (ulimit -f unlimited), or make `size` smaller",
-            limit.soft
+        Some(limit) => format!(
+            "this process may write files of {limit} bytes at most (RLIMIT_FSIZE). To fix: raise the limit \
+             (ulimit -f unlimited), or make `size` smaller"
         ),
-        _ => "the file system does not support larger files. To fix: make `size` smaller".into(),
+        None => "the file system does not support larger files. To fix: make `size` smaller".into(),
     }
 }

@@ -2,6 +2,7 @@
 //! name in `/dev` and one that `/proc` generates. `crates/fiord/tests/run/safety.rs` attacks files
 //! in `/etc`.
 
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -163,9 +164,7 @@ fn in_a_sticky_directory_a_generated_name_is_new_or_our_own() {
 fn a_pipe_in_place_of_a_generated_name_does_not_block() {
     let scratch = Scratch::new("pipe");
     let path = scratch.path("a.prerun.txt");
-    let name = crate::error::c_path("mkfifo", &path).unwrap();
-    // SAFETY: the name is NUL-terminated and outlives the call.
-    assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o666) }, 0);
+    fs::mkfifoat(fs::CWD, &path, Mode::from_raw_mode(0o666)).unwrap();
     assert_eq!(FileGuard::generated().replace(&path).unwrap_err().errno, Errno::ENXIO);
 }
 
@@ -175,8 +174,7 @@ fn an_existing_file_is_opened_in_blocking_mode() {
     let path = scratch.path("a.0.0");
     std::fs::write(&path, "").unwrap();
     let fd = FileGuard::generated().open(how(), &path).unwrap().fd;
-    // SAFETY: takes no pointers, and the descriptor is open.
-    assert_eq!(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) } & libc::O_NONBLOCK, 0);
+    assert!(!fs::fcntl_getfl(&fd).unwrap().contains(OFlags::NONBLOCK));
 }
 
 #[test]
