@@ -95,7 +95,7 @@ impl UnusedOptions {
 
     /// Adds the warnings to `messages`: one for each section, and one for each global setting that
     /// no job uses.
-    pub(crate) fn report(self, jobs: &[Reading], messages: &mut Messages) {
+    pub(crate) fn report(self, jobs: &[Reading], messages: &Messages) {
         let inherits = |option: &'static OptionDef| {
             let global = |job: &&Reading| job.setting(option).is_some_and(|setting| setting.global);
             jobs.iter().filter(global).count()
