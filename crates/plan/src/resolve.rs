@@ -111,26 +111,26 @@ pub fn resolve(
     options: PlanOptions,
     facts: &dyn Facts,
 ) -> Result<Resolved, Vec<Diagnostic>> {
-    let written: Vec<Reading> = specs.iter().map(Reading::new).collect();
+    let messages = Messages::default();
+    let written = Reading::of_all(specs, &messages);
     let planned: Vec<_> = specs.iter().map(activity::planned).collect();
-    let jobs: Vec<Reading> = planned.iter().map(|spec| Reading::new(spec)).collect();
-    let mut messages = Messages::default();
+    let jobs: Vec<Reading> = planned.iter().map(|spec| Reading::new(spec, &messages)).collect();
     let groups = groups::number(&jobs);
-    let waits = start::waits(&jobs, &mut messages);
+    let waits = start::waits(&jobs);
     if options.no_exec {
-        programs::refuse(&written, options.trigger, &mut messages);
+        programs::refuse(&written, options.trigger, &messages);
     }
     if !options.linked {
-        net::refuse_peers(&jobs, &mut messages);
+        net::refuse_peers(&jobs);
     }
-    let counts = instances(&jobs, options, &mut messages);
-    if !messages.errors.is_empty() {
-        return Err(messages.errors);
+    let counts = instances(&jobs, options);
+    if messages.error_count() > 0 {
+        return Err(messages.errors.take());
     }
     let mut run = Resolver {
         options,
         survey: Survey::new(facts, options.endpoints).assuming_sizes(options.parse_only),
-        messages,
+        messages: &messages,
         fresh: seeds::fresh(facts),
         unused: UnusedOptions::default(),
     };
@@ -150,23 +150,23 @@ pub fn resolve(
         };
         run.section(*job, place, &mut plans);
     }
-    run.unused.report(&written, &mut run.messages);
-    zones::write_ranges(&jobs, &plans, &mut run.messages);
-    verify::files_exist(&jobs, &plans, &mut run.messages);
+    run.unused.report(&written, &messages);
+    zones::write_ranges(&jobs, &plans);
+    verify::files_exist(&jobs, &plans);
     let aux_path = options.aux_path.unwrap_or(Path::new("."));
     if let Some(options) = options.trigger {
-        trigger::check(options, &plans, aux_path, facts, &mut run.messages);
+        trigger::check(options, &plans, aux_path, facts, &messages);
     }
-    verify::load_states(&jobs, &mut plans, aux_path, facts, &mut run.messages);
-    log::refuse_mixed(&jobs, &plans, &mut run.messages);
-    replay::refuse_logs_on_targets(&jobs, &plans, &mut run.messages);
-    verify::refuse_shared(&jobs, &plans, &mut run.messages);
-    verify::refuse_changed(&jobs, &plans, &mut run.messages);
-    verify::share_journals(&jobs, &mut plans, &mut run.messages);
-    let Messages { errors, mut warnings, unavailable, .. } = run.messages;
-    if !errors.is_empty() {
-        return Err(errors);
+    verify::load_states(&jobs, &mut plans, aux_path, facts);
+    log::refuse_mixed(&jobs, &plans);
+    replay::refuse_logs_on_targets(&jobs, &plans);
+    verify::refuse_shared(&jobs, &plans);
+    verify::refuse_changed(&jobs, &plans);
+    verify::share_journals(&jobs, &mut plans);
+    if messages.error_count() > 0 {
+        return Err(messages.errors.take());
     }
+    let mut warnings = messages.warnings.take();
     warnings.extend(specification::unused(&jobs, &plans));
     layouts::share(&mut plans);
     libblkio::share(&mut plans);
@@ -174,6 +174,7 @@ pub fn resolve(
     verify::share_targets(&mut plans);
     verify::store_checked_files(&mut plans);
     let global_options = reporting::listed(options.globals.iter());
+    let unavailable = messages.unavailable.take();
     Ok(Resolved { plan: Plan { jobs: plans, global_options }, warnings, unavailable })
 }
 
@@ -218,7 +219,8 @@ pub fn resolve_with(
         return Err(unsupported);
     }
     let mut resolved = resolve(&invocation.jobs, options, facts)?;
-    let jobs: Vec<Reading> = invocation.jobs.iter().map(Reading::new).collect();
+    let messages = Messages::default();
+    let jobs = Reading::of_all(&invocation.jobs, &messages);
     let verifying = verify::refuse_records(&jobs, &resolved.plan.jobs);
     if !verifying.is_empty() {
         return Err(verifying);
@@ -231,7 +233,7 @@ pub fn resolve_with(
 }
 
 /// The number of instances (`numjobs`) of every section. Refuses 0 and a sum above the limit.
-fn instances(jobs: &[Reading], options: PlanOptions, messages: &mut Messages) -> Vec<u32> {
+fn instances(jobs: &[Reading], options: PlanOptions) -> Vec<u32> {
     // As in fio, a lower number changes nothing.
     let most = options.max_jobs.unwrap_or(0).max(DEFAULT_MAX_JOBS);
     let mut sum = 0u64;
@@ -239,7 +241,7 @@ fn instances(jobs: &[Reading], options: PlanOptions, messages: &mut Messages) ->
         .map(|job| {
             let count = job.get(NUMJOBS);
             if count == 0 {
-                messages.push(
+                job.report(
                     job.error(NUMJOBS, "`numjobs=0` starts no job")
                         .help("To fix: write 1 or more, or leave the job out"),
                 );
@@ -247,7 +249,7 @@ fn instances(jobs: &[Reading], options: PlanOptions, messages: &mut Messages) ->
             let before = sum;
             sum += u64::from(count);
             if sum > u64::from(most) && before <= u64::from(most) {
-                messages.push(
+                job.report(
                     job.error(NUMJOBS, format!("maximum number of jobs reached: {most}"))
                         .help("To fix: use fewer jobs, or raise the limit with --max-jobs"),
                 );
@@ -271,7 +273,7 @@ struct Section<'a> {
 struct Resolver<'a> {
     options: PlanOptions<'a>,
     survey: Survey<'a>,
-    messages: Messages,
+    messages: &'a Messages,
     fresh: u64,
     unused: UnusedOptions,
 }
@@ -296,15 +298,9 @@ struct Common<'a> {
 impl Common<'_> {
     /// The files of an instance that follows no trace; none if the instance cannot run. Completes the tree of `engine`, if
     /// it works on one.
-    fn files(
-        &self,
-        number: u32,
-        engine: &mut EnginePlan,
-        survey: &mut Survey,
-        messages: &mut Messages,
-    ) -> Vec<FilePlan> {
-        let paths = engine::addresses(self.job, engine, &self.naming, number, survey, messages);
-        if messages.obstacle.is_some() {
+    fn files(&self, number: u32, engine: &mut EnginePlan, survey: &mut Survey) -> Vec<FilePlan> {
+        let paths = engine::addresses(self.job, engine, &self.naming, number, survey);
+        if self.job.messages.obstacle.borrow().is_some() {
             return Vec::new();
         }
         survey.expect(paths.len());
@@ -317,8 +313,8 @@ impl Common<'_> {
             usage: self.usage,
         };
         match engine.tree_mut() {
-            Some(tree) => tree::file(instance, tree, paths, survey, messages),
-            None => list::plan(instance, paths, survey, messages),
+            Some(tree) => tree::file(instance, tree, paths, survey),
+            None => list::plan(instance, paths, survey),
         }
     }
 }
@@ -330,7 +326,7 @@ impl Resolver<'_> {
         let others = (1..place.instances).rev();
         let common = self.common(job, place);
         for instance in std::iter::once(0).chain(others) {
-            if !self.messages.errors.is_empty() && instance > 0 {
+            if self.messages.error_count() > 0 && instance > 0 {
                 return;
             }
             let plan = self.instance(&common, instance, plans.len());
@@ -339,46 +335,46 @@ impl Resolver<'_> {
     }
 
     fn common<'j>(&mut self, job: Reading<'j>, place: Section<'j>) -> Common<'j> {
-        let Self { options, survey, messages, .. } = self;
-        let engine = engine::of_run(job, options.readonly, options.run, survey, messages);
-        let traces = replay::traces(job, place.instances, survey, options.readonly, messages);
-        let (blocks, mut load) = blocks_and_load(job, traces.as_ref(), messages);
-        load.priorities = priority::priorities(job, &load, &engine, messages);
-        let placement = PlacementOptions::read(job, &load, &engine, survey, messages);
-        load.write_commands = write_commands(job, &engine, messages);
+        let Self { options, survey, .. } = self;
+        let engine = engine::of_run(job, options.readonly, options.run, survey);
+        let traces = replay::traces(job, place.instances, survey, options.readonly);
+        let (blocks, mut load) = blocks_and_load(job, traces.as_ref());
+        load.priorities = priority::priorities(job, &load, &engine);
+        let placement = PlacementOptions::read(job, &load, &engine, survey);
+        load.write_commands = write_commands(job, &engine);
         let block = blocks::smallest(&blocks, load.mix);
-        let content = content::content(job, &blocks, load.mix, messages);
-        let crc = content::crc(job, &blocks, load.mix, messages);
+        let content = content::content(job, &blocks, load.mix);
+        let crc = content::crc(job, &blocks, load.mix);
         let open = open::open(job, load.mix, options.readonly);
         let base = seeds::base(job, self.fresh);
-        checks::size_holds_block(job, block, messages);
-        checks::atomic_writes(job, &engine, &open, messages);
-        load_combinations(job, &load, &engine, place.instances, options.share, messages);
-        content::pattern_files(job, survey, messages);
-        let naming = Naming::read(job, options.client, survey, messages);
+        checks::size_holds_block(job, block);
+        checks::atomic_writes(job, &engine, &open);
+        load_combinations(job, &load, &engine, place.instances, options.share);
+        content::pattern_files(job, survey);
+        let naming = Naming::read(job, options.client, survey);
         let open = OpenPlan { generated: naming.is_generated() && traces.is_none(), ..open };
         let usage = usage(job, &engine, &load, &open, options.readonly);
-        checks::read_only_run(job, usage, messages);
+        checks::read_only_run(job, usage);
         Common {
             job,
             written: place.written,
             traces,
-            wanted: Wanted::read(job, u64::from(block), base, messages).of_host(options.share),
+            wanted: Wanted::read(job, u64::from(block), base).of_host(options.share),
             naming,
-            cpus: SectionCpus::read(job, survey.facts, messages),
+            cpus: SectionCpus::read(job, survey.facts),
             usage,
             placement,
             base,
             block,
             template: JobPlan {
                 identity: identity(place.written, &place),
-                depth: depth::depth(job, &engine, messages),
-                pace: pace::pace(job, &load, messages),
-                process: process(job, &engine, survey.facts, messages),
+                depth: depth::depth(job, &engine),
+                pace: pace::pace(job, &load),
+                process: process(job, &engine, survey.facts),
                 engine,
                 start: place.start,
-                end: end::end(job, messages),
-                target: files::target(job, open, usage.layout, messages),
+                end: end::end(job),
+                target: files::target(job, open, usage.layout),
                 load,
                 content,
                 crc,
@@ -387,9 +383,9 @@ impl Resolver<'_> {
                 journal: None,
                 replay: None,
                 iolog: replay::iolog(job),
-                record: record::record(job, messages),
+                record: record::record(job),
                 log: None,
-                reporting: reporting::reporting(job, messages),
+                reporting: reporting::reporting(job),
                 unavailable: None,
             },
         }
@@ -397,46 +393,46 @@ impl Resolver<'_> {
 
     fn instance(&mut self, common: &Common, instance: u32, index: usize) -> JobPlan {
         let Common { job, usage, block, .. } = common;
-        let (survey, messages) = (&mut self.survey, &mut self.messages);
+        let survey = &mut self.survey;
         let aux_path = self.options.aux_path.unwrap_or(Path::new("."));
         let mut engine = common.template.engine.clone();
         let trace = common.traces.as_ref().map(|traces| traces.of(instance));
         let (planned, replayed) = match trace {
             Some(trace) => {
-                let (files, plan) = replay::files(*job, trace, *usage, survey, messages);
+                let (files, plan) = replay::files(*job, trace, *usage, survey);
                 (files, Some(plan))
             }
             // A message says what is wrong with the trace.
             None if job.get(READ_IOLOG).is_some() => (Vec::new(), None),
             None if !usage.engine.does_io => (Vec::new(), None),
-            None => (common.files(instance, &mut engine, survey, messages), None),
+            None => (common.files(instance, &mut engine, survey), None),
         };
         let mut plan = JobPlan { engine, ..common.template.clone() };
         plan.identity.instance = instance;
         plan.identity.index = JobIndex(index);
         // Only the first clone waits. The others come after it and so wait too.
         plan.start.stonewall &= instance == 0;
-        if let Some(why) = messages.obstacle.take() {
+        if let Some(why) = self.messages.obstacle.take() {
             // Nothing is known about its targets, so that nothing else of it can be planned or checked.
             plan.unavailable = Some(Box::new(why));
             return plan;
         }
         if trace.is_none() {
-            checks::room(*job, planned.iter().map(|f| f.len), *block, messages);
+            checks::room(*job, planned.iter().map(|f| f.len), *block);
         }
-        distribution::fits(*job, &common.template.load, &planned, messages);
-        rules::check_files(*job, &mut plan, &planned, survey, messages);
+        distribution::fits(*job, &common.template.load, &planned);
+        rules::check_files(*job, &mut plan, &planned, survey);
         plan.load.seed = seeds::mix(common.base, index as u64);
         plan.process.cpus = common.cpus.as_ref().map(|c| c.of(index));
         plan.end.bytes = Bytes(
-            sprandom::bytes(*job, &plan.load, &planned, messages)
+            sprandom::bytes(*job, &plan.load, &planned)
                 .unwrap_or_else(|| end::bytes(*job, &planned, *block)),
         );
         sprandom::end(&plan.load, &mut plan.end);
         plan.target.service = ranges::turns(plan.target.service, plan.load.trim_ranges);
         plan.target.open_files = files::open_files(*job, planned.len());
         plan.load.placement = match &common.placement {
-            Some(options) => options.of(*job, &planned, survey, messages),
+            Some(options) => options.of(*job, &planned, survey),
             None => None,
         };
         plan.target.files = planned;
@@ -445,14 +441,14 @@ impl Resolver<'_> {
         if let Some(trace) = trace {
             replay::finish(*job, trace, &mut plan);
         }
-        plan.verify = verify::verify(*job, &plan, survey, messages);
+        plan.verify = verify::verify(*job, &plan, survey);
         // As in fio, the data of an earlier run is verified once.
         plan.end.time_based &= !plan.only_verifies();
-        plan.journal = verify::journal(*job, &plan, messages);
-        names::check(*job, &plan, messages);
-        block_errors::check(*job, &plan, messages);
-        activity::finish(*job, &mut plan, aux_path, messages);
-        plan.log = log::log(*job, plan.identity.index, survey.facts, messages);
+        plan.journal = verify::journal(*job, &plan);
+        names::check(*job, &plan);
+        block_errors::check(*job, &plan);
+        activity::finish(*job, &mut plan, aux_path);
+        plan.log = log::log(*job, plan.identity.index, survey.facts);
         if instance == 0 {
             self.unused.check(common.written, &plan);
         }
@@ -488,54 +484,40 @@ fn load_combinations(
     engine: &EnginePlan,
     instances: u32,
     share: Option<HostShare>,
-    messages: &mut Messages,
 ) {
-    share::check(job, engine, share, messages);
-    checks::directions(job, load.mix, engine, messages);
-    blocks::check(job, load, messages);
-    rules::check_options(job, engine, load, messages);
-    zones::combinations(job, load, engine, messages);
-    sprandom::combinations(job, load, messages);
-    sprandom::oddities(job, load, instances, messages);
-    ranges::check(job, engine, load, messages);
-    rules::check_load(job, engine, load, messages);
+    share::check(job, engine, share);
+    checks::directions(job, load.mix, engine);
+    blocks::check(job, load);
+    rules::check_options(job, engine, load);
+    zones::combinations(job, load, engine);
+    sprandom::combinations(job, load);
+    sprandom::oddities(job, load, instances);
+    ranges::check(job, engine, load);
+    rules::check_load(job, engine, load);
 }
 
 /// The attributes of the job's threads, and the memory of its buffers.
-fn process(
-    job: Reading,
-    engine: &EnginePlan,
-    facts: &dyn Facts,
-    messages: &mut Messages,
-) -> Process {
-    let process = process::process(job, facts, messages);
-    libblkio::process(job, engine, process, messages)
+fn process(job: Reading, engine: &EnginePlan, facts: &dyn Facts) -> Process {
+    let process = process::process(job, facts);
+    libblkio::process(job, engine, process)
 }
 
 /// The commands that carry out the writes of a job.
-fn write_commands(
-    job: Reading,
-    engine: &EnginePlan,
-    messages: &mut Messages,
-) -> Vec<(WriteCommand, u8)> {
-    scsi::write_commands(engine).unwrap_or_else(|| write_commands::write_commands(job, messages))
+fn write_commands(job: Reading, engine: &EnginePlan) -> Vec<(WriteCommand, u8)> {
+    scsi::write_commands(engine).unwrap_or_else(|| write_commands::write_commands(job))
 }
 
 /// The block sizes and the load of a job.
-fn blocks_and_load(
-    job: Reading,
-    traces: Option<&Traces>,
-    messages: &mut Messages,
-) -> (PerDir<BlockSize>, Load) {
+fn blocks_and_load(job: Reading, traces: Option<&Traces>) -> (PerDir<BlockSize>, Load) {
     let mut blocks = match traces {
         Some(traces) => traces.blocks(),
-        None => blocks::sizes(job, messages),
+        None => blocks::sizes(job),
     };
     if load::mix(job).0 == Mix::TrimWrite {
         // Each write fills the block that was trimmed before it.
         blocks[Dir::Write] = blocks[Dir::Trim].clone();
     }
-    let mut load = load::load(job, &blocks, messages);
+    let mut load = load::load(job, &blocks);
     if let Some(traces) = traces {
         load.mix = traces.mix();
     }

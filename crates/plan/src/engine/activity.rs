@@ -13,7 +13,6 @@ use fiord_job::spec::JobSpec;
 use fiord_types::Nanos;
 
 use crate::model::{CpuioPlan, EnginePlan, ExecPlan, JobPlan};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Whether an option has no effect on a job that does no I/O.
@@ -55,7 +54,7 @@ pub(crate) fn planned(spec: &JobSpec) -> Cow<'_, JobSpec> {
 }
 
 /// Reads the options of `cpuio`.
-pub(crate) fn cpuio(job: Reading, messages: &mut Messages) -> CpuioPlan {
+pub(crate) fn cpuio(job: Reading) -> CpuioPlan {
     let load = job.get(CPULOAD).unwrap_or(0);
     if load == 0 {
         let why = match job.is_set(CPULOAD) {
@@ -63,17 +62,17 @@ pub(crate) fn cpuio(job: Reading, messages: &mut Messages) -> CpuioPlan {
             false => "cpu thread needs rate (cpuload=)",
         };
         let help = "To fix: set the share of CPU time in per cent, such as `cpuload=50`";
-        messages.push(job.error(CPULOAD, why).help(help));
+        job.report(job.error(CPULOAD, why).help(help));
     }
     if load > 100 {
         let what = format!("`cpuload={load}` is read as 100: a job loads one CPU");
         let help = "To fix: write `cpuload=100`, and load several CPUs with `numjobs`";
-        messages.push(job.adjusted(CPULOAD, what).help(help));
+        job.report(job.adjusted(CPULOAD, what).help(help));
     }
     let chunk = job.get(CPUCHUNKS);
     if chunk == Nanos::ZERO {
         let what = "`cpuchunks=0` makes cycles without CPU time";
-        messages.push(job.error(CPUCHUNKS, what).help(
+        job.report(job.error(CPUCHUNKS, what).help(
             "To fix: write the CPU time of a cycle in microseconds, such as `cpuchunks=50000` (the \
              default)",
         ));
@@ -83,12 +82,12 @@ pub(crate) fn cpuio(job: Reading, messages: &mut Messages) -> CpuioPlan {
 }
 
 /// Reads the options of `exec`. The files for the output depend on the instance.
-pub(crate) fn exec(job: Reading, messages: &mut Messages) -> ExecPlan {
+pub(crate) fn exec(job: Reading) -> ExecPlan {
     let program = job.get(PROGRAM).unwrap_or_default();
     if program.is_empty() {
         let what = "no program is defined, it is mandatory to define one (program=)";
         let help = "To fix: name the program, such as `program=/usr/bin/iostat`";
-        messages.push(job.error(PROGRAM, what).help(help));
+        job.report(job.error(PROGRAM, what).help(help));
     }
     let arguments = job.get(ARGUMENTS).unwrap_or_default();
     let arguments = arguments
@@ -120,7 +119,7 @@ fn output(name: &str, instance: u32, directory: &Path) -> (PathBuf, PathBuf) {
 }
 
 /// Sets what follows from the engine of a job that does no I/O, and warns if the job does not end.
-pub(crate) fn finish(job: Reading, plan: &mut JobPlan, aux_path: &Path, messages: &mut Messages) {
+pub(crate) fn finish(job: Reading, plan: &mut JobPlan, aux_path: &Path) {
     let instance = plan.identity.instance;
     if let EnginePlan::Exec(exec) = &mut plan.engine {
         let redirects = job.get(STD_REDIRECT);
@@ -132,6 +131,6 @@ pub(crate) fn finish(job: Reading, plan: &mut JobPlan, aux_path: &Path, messages
     if end.runtime.is_none() && end.ios.is_none() && !end.with_io && instance == 0 {
         let what = "the job burns CPU time until the run is interrupted: it sets no `runtime`";
         let help = "To fix: set `runtime`, or `exit_on_io_done=1` beside jobs that do I/O";
-        messages.push(job.warning(RUNTIME, what).help(help));
+        job.report(job.warning(RUNTIME, what).help(help));
     }
 }

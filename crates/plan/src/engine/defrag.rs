@@ -5,14 +5,13 @@ use fiord_job::option::table::{DIRECTORY, IOENGINE};
 
 use crate::files::filename::below;
 use crate::model::E4defragPlan;
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Reads the options of `e4defrag`. A job without a donor file is an error.
-pub(super) fn options(job: Reading, messages: &mut Messages) -> E4defragPlan {
+pub(super) fn options(job: Reading) -> E4defragPlan {
     let name = job.get(DONORNAME).filter(|name| !name.is_empty());
     if name.is_none() {
-        messages.push(
+        job.report(
             job.error(
                 IOENGINE,
                 "`ioengine=e4defrag` exchanges blocks with a donor file, which is not named",

@@ -7,17 +7,16 @@ use fiord_job::option::table::{
 };
 
 use crate::model::{Depth, EnginePlan};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The largest queue depth. Each I/O in flight has a buffer of the largest block size.
 const DEEPEST: u32 = 1 << 20;
 
 /// Reads `iodepth` and related options. Batch sizes above the depth are reduced to it.
-pub(crate) fn depth(job: Reading, engine: &EnginePlan, messages: &mut Messages) -> Depth {
+pub(crate) fn depth(job: Reading, engine: &EnginePlan) -> Depth {
     let mut depth = job.get(IODEPTH);
     if depth > DEEPEST {
-        messages.push(
+        job.report(
             job.error(IODEPTH, format!("value out of range: `iodepth={depth}` ({DEEPEST} max)"))
                 .help(format!("To fix: write at most {DEEPEST}: devices queue far fewer I/Os")),
         );
@@ -25,7 +24,7 @@ pub(crate) fn depth(job: Reading, engine: &EnginePlan, messages: &mut Messages) 
     }
     let offload = job.get(IO_SUBMIT_MODE) == IoSubmitMode::Offload;
     if depth > 1 && engine.def().is_synchronous() && !offload {
-        messages.push(
+        job.report(
             job.adjusted(
                 IODEPTH,
                 "both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1",
@@ -35,7 +34,7 @@ pub(crate) fn depth(job: Reading, engine: &EnginePlan, messages: &mut Messages) 
     }
     const THREADS: u32 = 4096;
     if depth > THREADS && engine.def().is_synchronous() && offload {
-        messages.push(
+        job.report(
             job.error(
                 IODEPTH,
                 format!(
@@ -52,7 +51,7 @@ pub(crate) fn depth(job: Reading, engine: &EnginePlan, messages: &mut Messages) 
         None => Depth { depth, batch: None, complete_min: None, complete_max: None, low },
         Some(POLL) => {
             if depth > 1 && !engine.def().is_synchronous() {
-                messages.push(one_at_a_time(job, depth));
+                job.report(one_at_a_time(job, depth));
             }
             let (submit, min, max) = POLL;
             let [batch, complete_min, complete_max] = [submit, min, max].map(Some);

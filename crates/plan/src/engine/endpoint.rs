@@ -14,22 +14,15 @@ use crate::files::region::Extent;
 use crate::files::usage::Candidate;
 use crate::machine::survey::Survey;
 use crate::model::{EndpointError, EndpointPlan, EndpointSubject, EnginePlan, FileKind};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The targets of a job. `address`: the value of the option that names the target, `None` if `filename` and similar
 /// options name targets. `server`: the server, without secrets, if the addresses do not contain it.
-pub(super) fn plan(
-    job: Reading,
-    address: Option<PathBuf>,
-    server: Option<String>,
-    messages: &mut Messages,
-) -> EndpointPlan {
+pub(super) fn plan(job: Reading, address: Option<PathBuf>, server: Option<String>) -> EndpointPlan {
     let timeout = job.get(ENDPOINT_TIMEOUT);
     if timeout == Nanos(0) {
         let what = "`endpoint_timeout=0` gives a server no time to answer";
-        messages
-            .push(job.error(ENDPOINT_TIMEOUT, what).help("To fix: write a time, such as `30s`"));
+        job.report(job.error(ENDPOINT_TIMEOUT, what).help("To fix: write a time, such as `30s`"));
     }
     EndpointPlan { address, server, timeout }
 }
@@ -40,9 +33,8 @@ pub(super) fn ask(
     engine: &EnginePlan,
     targets: Vec<PathBuf>,
     survey: &mut Survey,
-    messages: &mut Messages,
 ) -> Vec<PathBuf> {
-    if !messages.errors.is_empty() {
+    if job.messages.error_count() > 0 {
         // The options are wrong, so that no server need be asked.
         return Vec::new();
     }
@@ -52,7 +44,7 @@ pub(super) fn ask(
                 EndpointSubject::Server => server_option(job, engine),
                 _ => paths::naming(job),
             };
-            refuse(job, option, why, messages);
+            refuse(job, option, why);
             return Vec::new();
         }
     }
@@ -72,12 +64,7 @@ fn server_option(job: Reading, engine: &EnginePlan) -> &'static OptionDef {
 
 /// Records that a target does not answer, or refuses. `option`: where the message points, unless this machine lacks the
 /// engine.
-pub(super) fn refuse(
-    job: Reading,
-    option: &'static OptionDef,
-    why: EndpointError,
-    messages: &mut Messages,
-) {
+pub(super) fn refuse(job: Reading, option: &'static OptionDef, why: EndpointError) {
     let option = if why.about == EndpointSubject::Library { IOENGINE.def() } else { option };
     let message: Diagnostic = job.error(option, why.what.as_str());
     let message = match &why.help {
@@ -85,24 +72,20 @@ pub(super) fn refuse(
         None => message,
     };
     match why.about.refuses_the_run() {
-        true => messages.push(message),
-        false => messages.cannot_run(why, message),
+        true => job.report(message),
+        false => job.messages.cannot_run(why, message),
     }
 }
 
 /// The kind and the extent of the target at an address. `None`: the job cannot use it, and a message says why.
-pub(super) fn target(
-    candidate: Candidate,
-    survey: &mut Survey,
-    messages: &mut Messages,
-) -> Option<(FileKind, Extent)> {
+pub(super) fn target(candidate: Candidate, survey: &mut Survey) -> Option<(FileKind, Extent)> {
     let Candidate { job, path, usage } = candidate;
-    if refuse_blocks(job, path, usage.access.block, survey, messages) {
+    if refuse_blocks(job, path, usage.access.block, survey) {
         return None;
     }
     let extent = match survey.endpoint(path) {
         Some(facts) if facts.read_only && (usage.changes || usage.trims) => {
-            messages.push(read_only(job, path));
+            job.report(read_only(job, path));
             return None;
         }
         Some(facts) if facts.growable => {
@@ -116,13 +99,7 @@ pub(super) fn target(
 }
 
 /// Refuses blocks that a target cannot transfer. `block`: the smallest, in bytes. Returns whether it did.
-fn refuse_blocks(
-    job: Reading,
-    path: &Path,
-    block: u32,
-    survey: &Survey,
-    messages: &mut Messages,
-) -> bool {
+fn refuse_blocks(job: Reading, path: &Path, block: u32, survey: &Survey) -> bool {
     let Some(unit) = survey.endpoint(path).map(|facts| facts.block.0).filter(|unit| *unit > 0)
     else {
         return false;
@@ -134,7 +111,7 @@ fn refuse_blocks(
             path.display()
         );
         let help = format!("To fix: write `bs={}`", u64::from(block).next_multiple_of(unit));
-        messages.push(job.error(BS, what).help(help));
+        job.report(job.error(BS, what).help(help));
     }
     !fits
 }

@@ -15,7 +15,6 @@ use crate::load::blocks::size_option;
 use crate::machine::facts::{Found, FoundKind};
 use crate::machine::survey::Survey;
 use crate::model::{EnginePlan, FileKind, FilePlan, JobPlan, Load, Step};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::options::verification::trims_writes;
 
@@ -28,7 +27,6 @@ pub(super) fn target(
     candidate: Candidate,
     found: Found,
     survey: &mut Survey,
-    messages: &mut Messages,
 ) -> Option<(FileKind, Extent)> {
     let Candidate { job, path, usage } = candidate;
     let shown = path.display();
@@ -43,52 +41,46 @@ pub(super) fn target(
         };
         let what =
             format!("`{shown}` is {is}, and `ioengine={}` works on raw flash", usage.engine.name);
-        messages.push(job.error(FILENAME, what).help(NAME_ONE));
+        job.report(job.error(FILENAME, what).help(NAME_ONE));
         return None;
     };
     if usage.changes && !flash.writable {
         let what = format!("`{shown}` is read-only");
         let help = "To fix: use `rw=read`, or name a device that can be written (/dev/mtd0, not /dev/mtd0ro)";
-        messages.push(job.error(FILENAME, what).help(help));
+        job.report(job.error(FILENAME, what).help(help));
         return None;
     }
     Some((FileKind::Char, Extent::Fixed(flash.size.0)))
 }
 
 /// Refuses threads that share a flash.
-pub(super) fn threads(job: Reading, engine: &EnginePlan, _: &Load, messages: &mut Messages) {
+pub(super) fn threads(job: Reading, engine: &EnginePlan, _: &Load) {
     if job.get(IO_SUBMIT_MODE) == IoSubmitMode::Offload {
         let name = engine.def().name;
         let what = format!(
             "`ioengine={name}` makes its calls on one thread: a flash carries out one operation at a time"
         );
-        messages.push(job.error(IO_SUBMIT_MODE, what).help("To fix: leave it out"));
+        job.report(job.error(IO_SUBMIT_MODE, what).help("To fix: leave it out"));
     }
 }
 
 /// Refuses sizes and offsets that the flashes of a job do not permit.
-pub(super) fn check(
-    job: Reading,
-    plan: &mut JobPlan,
-    files: &[FilePlan],
-    survey: &mut Survey,
-    messages: &mut Messages,
-) {
+pub(super) fn check(job: Reading, plan: &mut JobPlan, files: &[FilePlan], survey: &mut Survey) {
     let load = &plan.load;
     for file in files {
         let Some(flash) = survey.facts.flash(&file.path) else { continue };
         let on = OnFlash { job, load, file, flash };
-        let before = messages.errors.len();
+        let before = job.messages.error_count();
         if load.mix.has(Dir::Write) {
-            on.fits(Dir::Write, on.flash.write_unit, "is written in units of", messages);
+            on.fits(Dir::Write, on.flash.write_unit, "is written in units of");
         }
-        if load.mix.has(Dir::Trim) && messages.errors.len() == before {
-            on.fits(Dir::Trim, on.flash.erase_block, "is erased in blocks of", messages);
+        if load.mix.has(Dir::Trim) && job.messages.error_count() == before {
+            on.fits(Dir::Trim, on.flash.erase_block, "is erased in blocks of");
         }
         if trims_writes(job, load.mix) {
-            on.trims_of_written_blocks(messages);
+            on.trims_of_written_blocks();
         }
-        if messages.errors.len() > before {
+        if job.messages.error_count() > before {
             return;
         }
     }
@@ -113,38 +105,38 @@ impl OnFlash<'_> {
     }
 
     /// Checks that sizes and offsets of one direction are multiples of `unit`.
-    fn fits(&self, dir: Dir, unit: Bytes, is: &str, messages: &mut Messages) {
+    fn fits(&self, dir: Dir, unit: Bytes, is: &str) {
         let whole = |bytes: u64| bytes.is_multiple_of(unit.0);
         let sizes = self.load.blocks[dir].sizes();
         if let Some(odd) = sizes.into_iter().map(u64::from).find(|bytes| !whole(*bytes)) {
-            messages.push(self.odd(size_option(self.job), odd, unit, is));
+            self.job.report(self.odd(size_option(self.job), odd, unit, is));
         }
         if self.load.unaligned && unit > Bytes(1) {
             let what = format!("`{}` {is} {unit} bytes", self.file.path.display());
             let help = "To fix: leave out `bs_unaligned`";
-            messages.push(self.job.error(BS_UNALIGNED, what).help(help));
+            self.job.report(self.job.error(BS_UNALIGNED, what).help(help));
         }
         if !whole(self.file.offset.0) {
             let option = match self.job.is_set(OFFSET) {
                 true => OFFSET.def(),
                 false => OFFSET_INCREMENT.def(),
             };
-            messages.push(self.odd(option, self.file.offset.0, unit, is));
+            self.job.report(self.odd(option, self.file.offset.0, unit, is));
         }
         let align = self.load.align[dir];
         if self.job.is_set(BA) && !whole(align) {
-            messages.push(self.odd(BA.def(), align, unit, is));
+            self.job.report(self.odd(BA.def(), align, unit, is));
         }
         if let Step::Skip(skip) = self.load.step
             && !whole(skip.unsigned_abs())
         {
-            messages.push(self.odd(RW.def(), skip.unsigned_abs(), unit, is));
+            self.job.report(self.odd(RW.def(), skip.unsigned_abs(), unit, is));
         }
     }
 
     /// Refuses trims of single written blocks (`trim_percentage`) that are not erase blocks, or are expected to
     /// contain zeros.
-    fn trims_of_written_blocks(&self, messages: &mut Messages) {
+    fn trims_of_written_blocks(&self) {
         let job = self.job;
         let shown = self.file.path.display();
         let unit = self.flash.erase_block;
@@ -154,14 +146,15 @@ impl OnFlash<'_> {
                 "`{shown}` is erased in blocks of {unit} bytes, and the job trims blocks that it writes"
             );
             let help = format!("To fix: write `bs={unit}`, or leave out `trim_percentage`");
-            messages.push(job.error(TRIM_PERCENTAGE, what).help(help));
+            job.report(job.error(TRIM_PERCENTAGE, what).help(help));
         }
         if job.get(TRIM_VERIFY_ZERO) {
             let what = format!(
                 "all bits of an erased block of `{shown}` are 1, so that it contains no zeros"
             );
-            messages
-                .push(job.error(TRIM_VERIFY_ZERO, what).help("To fix: write `trim_verify_zero=0`"));
+            job.report(
+                job.error(TRIM_VERIFY_ZERO, what).help("To fix: write `trim_verify_zero=0`"),
+            );
         }
     }
 }

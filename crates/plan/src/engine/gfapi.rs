@@ -8,16 +8,15 @@ use fiord_types::Dir;
 use super::endpoint;
 use crate::load;
 use crate::model::GfapiPlan;
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
-pub(super) fn options(job: Reading, messages: &mut Messages) -> GfapiPlan {
-    let mut required = |option: Opt<Option<String>>, help: &str| {
+pub(super) fn options(job: Reading) -> GfapiPlan {
+    let required = |option: Opt<Option<String>>, help: &str| {
         let value = job.get(option).filter(|text| !text.is_empty());
         if value.is_none() {
             let (engine, name) = (job.get(IOENGINE), option.name());
             let what = format!("`ioengine={engine}` needs `{name}`, which the job does not set");
-            messages.push(job.error(option, what).help(help));
+            job.report(job.error(option, what).help(help));
         }
         value.unwrap_or_default()
     };
@@ -27,9 +26,9 @@ pub(super) fn options(job: Reading, messages: &mut Messages) -> GfapiPlan {
         let what = format!("`ioengine={}` does not remove files of a volume", job.get(IOENGINE));
         let help =
             format!("To fix: leave out `{}`, and remove the files with a client", option.name());
-        messages.push(job.error(option, what).help(help));
+        job.report(job.error(option, what).help(help));
     }
     let shown = format!("the volume `{volume}` of {server}");
-    let endpoint = endpoint::plan(job, None, Some(shown), messages);
+    let endpoint = endpoint::plan(job, None, Some(shown));
     GfapiPlan { endpoint, volume, server, lays_out: load::mix(job).0.has(Dir::Read) }
 }

@@ -18,7 +18,6 @@ use super::endpoint;
 use crate::model::{
     EnginePlan, HttpPlan, HttpServer, HttpTls, HttpVerbosity, Load, RetryLimit, S3Plan,
 };
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 const HTTP_PORT: NonZeroU16 = NonZeroU16::new(80).unwrap();
@@ -28,36 +27,36 @@ const HTTPS_PORT: NonZeroU16 = NonZeroU16::new(443).unwrap();
 /// Maximum number of servers of a job.
 const MAX_SERVERS: usize = 256;
 
-pub(super) fn options(job: Reading, messages: &mut Messages) -> HttpPlan {
+pub(super) fn options(job: Reading) -> HttpPlan {
     let https = job.get(HTTPS);
     let port = if https == Https::Off { HTTP_PORT } else { HTTPS_PORT };
-    let mut servers = vec![server(job, HTTP_HOST, &job.get(HTTP_HOST), port, messages)];
+    let mut servers = vec![server(job, HTTP_HOST, &job.get(HTTP_HOST), port)];
     let more = job.get(HTTP_ENDPOINTS).unwrap_or_default();
     for text in more.split(',').map(str::trim).filter(|text| !text.is_empty()) {
-        servers.push(server(job, HTTP_ENDPOINTS, text, port, messages));
+        servers.push(server(job, HTTP_ENDPOINTS, text, port));
     }
     if servers.len() > MAX_SERVERS {
         let what = format!("a job can have at most {MAX_SERVERS} servers, not {}", servers.len());
-        messages.push(job.error(HTTP_ENDPOINTS, what).help("To fix: name fewer servers"));
+        job.report(job.error(HTTP_ENDPOINTS, what).help("To fix: name fewer servers"));
     }
     let mode = job.get(HTTP_MODE);
-    let s3 = s3(job, mode, messages);
+    let s3 = s3(job, mode);
     let swift_token = Secret::new(job.get(HTTP_SWIFT_AUTH_TOKEN));
     if mode == HttpMode::Swift && swift_token.is_empty() {
         let what = "`http_mode=swift` needs a token";
         let help = "To fix: request one (`openstack token issue -f value -c id`), and set `http_swift_auth_token`";
-        messages.push(job.error(HTTP_SWIFT_AUTH_TOKEN, what).help(help));
+        job.report(job.error(HTTP_SWIFT_AUTH_TOKEN, what).help(help));
     }
     let reads = job.get(HTTP_READ);
     if reads == HttpReads::List && mode != HttpMode::S3 {
         let what =
             "`http_read=list` needs S3: fiord cannot list the objects of a WebDAV or Swift server";
         let help = "To fix: set `http_mode=s3`, or use `http_read=head`";
-        messages.push(job.error(HTTP_READ, what).help(help));
+        job.report(job.error(HTTP_READ, what).help(help));
     }
     let hosts: Vec<_> = servers.iter().map(|server| server.host.as_str()).collect();
     HttpPlan {
-        endpoint: endpoint::plan(job, None, Some(hosts.join(", ")), messages),
+        endpoint: endpoint::plan(job, None, Some(hosts.join(", "))),
         servers,
         mode,
         tls: match https {
@@ -81,7 +80,7 @@ pub(super) fn options(job: Reading, messages: &mut Messages) -> HttpPlan {
     }
 }
 
-fn s3(job: Reading, mode: HttpMode, messages: &mut Messages) -> S3Plan {
+fn s3(job: Reading, mode: HttpMode) -> S3Plan {
     let plan = S3Plan {
         key_id: job.get(HTTP_S3_KEYID),
         key: Secret::new(job.get(HTTP_S3_KEY)),
@@ -102,10 +101,10 @@ fn s3(job: Reading, mode: HttpMode, messages: &mut Messages) -> S3Plan {
         };
         let what = format!("`{}` is set, and `{}` is not", set.name(), missing.name());
         let help = "To fix: set both, or none to send requests without a signature";
-        messages.push(job.error(set, what).help(help));
+        job.report(job.error(set, what).help(help));
     }
     for (option, secret) in [(HTTP_S3_KEY, &plan.key), (HTTP_S3_SECURITY_TOKEN, &plan.token)] {
-        refuse_line_ends(job, option, secret.expose(), messages);
+        refuse_line_ends(job, option, secret.expose());
     }
     for (option, text) in [
         (HTTP_S3_KEYID, &plan.key_id),
@@ -113,26 +112,26 @@ fn s3(job: Reading, mode: HttpMode, messages: &mut Messages) -> S3Plan {
         (HTTP_S3_STORAGE_CLASS, &plan.storage_class),
         (HTTP_S3_SSE_CUSTOMER_ALGORITHM, &plan.customer_algorithm),
     ] {
-        refuse_line_ends(job, option, text, messages);
+        refuse_line_ends(job, option, text);
     }
     plan
 }
 
 /// Refuses a text that cannot be the value of a header.
-fn refuse_line_ends(job: Reading, option: Opt<String>, text: &str, messages: &mut Messages) {
+fn refuse_line_ends(job: Reading, option: Opt<String>, text: &str) {
     if text.contains(|c: char| c.is_control()) {
         let what = format!(
             "`{}` contains a control character, which an HTTP header cannot contain",
             option.name()
         );
-        messages.push(
+        job.report(
             job.error(option, what).help("To fix: check its value, or the file that it comes from"),
         );
     }
 }
 
 /// Checks that the parts of an object are not too many.
-pub(super) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
+pub(super) fn check(job: Reading, engine: &EnginePlan, load: &Load) {
     let Some(part) = engine.http().and_then(|http| http.part_size()) else { return };
     let block = u64::from(load.blocks[Dir::Write].max());
     let parts = block.div_ceil(part.0);
@@ -143,7 +142,7 @@ pub(super) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &m
         );
         let least = block.div_ceil(u64::from(MAX_PARTS));
         let help = format!("To fix: set `http_s3_part_size` to at least {least}");
-        messages.push(job.error(HTTP_S3_PART_SIZE, what).help(help));
+        job.report(job.error(HTTP_S3_PART_SIZE, what).help(help));
     }
 }
 
@@ -153,7 +152,6 @@ fn server(
     option: impl Into<&'static fiord_job::option::def::OptionDef> + Copy,
     text: &str,
     port: NonZeroU16,
-    messages: &mut Messages,
 ) -> HttpServer {
     let host = text.trim();
     let parsed = parse(host, port);
@@ -166,7 +164,7 @@ fn server(
         };
         let help =
             "To fix: write HOST or HOST:PORT; `https=on` chooses HTTPS, and `filename` is the path";
-        messages.push(job.error(option.into(), what).help(help));
+        job.report(job.error(option.into(), what).help(help));
     }
     let (name, port) = parsed.unwrap_or((String::new(), NonZeroU16::MIN));
     HttpServer { host: host.to_owned(), name, port }
@@ -195,14 +193,14 @@ fn parse(host: &str, port: NonZeroU16) -> Option<(String, NonZeroU16)> {
 }
 
 /// Checks the paths of the objects. fio sends any path, and the server refuses it.
-pub(super) fn check_paths(job: Reading, paths: &[PathBuf], messages: &mut Messages) {
+pub(super) fn check_paths(job: Reading, paths: &[PathBuf]) {
     let wrong = paths.iter().find(|path| !path.as_os_str().as_encoded_bytes().starts_with(b"/"));
     if let Some(path) = wrong {
         let shown = path.display();
         let what = format!("the path of an object begins with a slash, and `{shown}` does not");
         let help =
             format!("To fix: write `filename=/{shown}`, or `filename=/BUCKET/{shown}` for S3");
-        messages.push(job.error(crate::files::paths::naming(job), what).help(help));
+        job.report(job.error(crate::files::paths::naming(job), what).help(help));
     }
 }
 

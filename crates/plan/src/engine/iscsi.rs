@@ -4,16 +4,15 @@ use fiord_job::option::table::remote::INITIATOR;
 
 use super::endpoint;
 use crate::model::IscsiPlan;
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Reads the options of `libiscsi`.
-pub(super) fn options(job: Reading, messages: &mut Messages) -> IscsiPlan {
+pub(super) fn options(job: Reading) -> IscsiPlan {
     let initiator = job.get(INITIATOR);
     if initiator.is_empty() {
         let what = "`initiator=` names no initiator";
         let help = format!("To fix: leave it out, which means `{}`", INITIATOR.def().example);
-        messages.push(job.error(INITIATOR, what).help(help));
+        job.report(job.error(INITIATOR, what).help(help));
     }
-    IscsiPlan { endpoint: endpoint::plan(job, None, None, messages), initiator }
+    IscsiPlan { endpoint: endpoint::plan(job, None, None), initiator }
 }

@@ -24,37 +24,36 @@ use crate::model::{
     BlkioInstance, EndpointSubject, EnginePlan, JobPlan, LibblkioDriver, LibblkioPlan,
     LibblkioWaitMode, Load, Memory, Process,
 };
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// A name and a value.
 type Property = (String, String);
 
-pub(super) fn options(job: Reading, messages: &mut Messages) -> Option<LibblkioPlan> {
+pub(super) fn options(job: Reading) -> Option<LibblkioPlan> {
     let Some(driver) = job.get(LIBBLKIO_DRIVER) else {
         let what = "engine libblkio requires option libblkio_driver to be set";
         let help = "To fix: set `libblkio_driver=io_uring` for a file or a block device, or \
                     `libblkio_driver=virtio-blk-vhost-user` for a vhost-user server";
-        messages.push(job.error(LIBBLKIO_DRIVER, what).help(help));
+        job.report(job.error(LIBBLKIO_DRIVER, what).help(help));
         return None;
     };
-    let mut before_connect = properties(job, LIBBLKIO_PRE_CONNECT_PROPS, messages);
-    let path = path(job, &mut before_connect, messages)?;
+    let mut before_connect = properties(job, LIBBLKIO_PRE_CONNECT_PROPS);
+    let path = path(job, &mut before_connect)?;
     let direct = open::direct(job);
     let mut instance = BlkioInstance::new(driver, path);
     if instance.opens_file() {
-        of_open_file(job, direct, &mut before_connect, messages);
+        of_open_file(job, direct, &mut before_connect);
     }
     instance.direct = direct && instance.opens_file();
     instance.before_connect = before_connect;
     let number = |name: &str, value: Option<u32>| Some((name.to_owned(), value?.to_string()));
-    refuse_other_numbers(job, &instance, messages);
+    refuse_other_numbers(job, &instance);
     let numbers = [
         number("num-entries", job.get(LIBBLKIO_NUM_ENTRIES)),
         number("queue-size", job.get(LIBBLKIO_QUEUE_SIZE)),
     ];
     instance.before_start = numbers.into_iter().flatten().collect();
-    instance.before_start.extend(properties(job, LIBBLKIO_PRE_START_PROPS, messages));
+    instance.before_start.extend(properties(job, LIBBLKIO_PRE_START_PROPS));
     let wait = job.get(LIBBLKIO_WAIT_MODE);
     let forced = job.get(LIBBLKIO_FORCE_ENABLE_COMPLETION_EVENTFD);
     let polled = job.get(HIPRI);
@@ -66,10 +65,10 @@ pub(super) fn options(job: Reading, messages: &mut Messages) -> Option<LibblkioP
         if polled && used {
             let what = "a polled queue (`hipri`) has no event descriptor for completions";
             let help = format!("To fix: leave out `hipri` or `{}`", option.name);
-            messages.push(job.error(option, what).help(help));
+            job.report(job.error(option, what).help(help));
         }
     }
-    refuse_what_needs_a_file(job, messages);
+    refuse_what_needs_a_file(job);
     Some(LibblkioPlan {
         instance,
         polled,
@@ -81,7 +80,7 @@ pub(super) fn options(job: Reading, messages: &mut Messages) -> Option<LibblkioP
 }
 
 /// Refuses the size of queues that another kind of driver has.
-fn refuse_other_numbers(job: Reading, instance: &BlkioInstance, messages: &mut Messages) {
+fn refuse_other_numbers(job: Reading, instance: &BlkioInstance) {
     let rings = instance.opens_file();
     let (other, right) = match rings {
         true => (LIBBLKIO_QUEUE_SIZE, LIBBLKIO_NUM_ENTRIES),
@@ -94,12 +93,12 @@ fn refuse_other_numbers(job: Reading, instance: &BlkioInstance, messages: &mut M
             other.name()
         );
         let help = format!("To fix: use `{}`", right.name());
-        messages.push(job.error(other, what).help(help));
+        job.report(job.error(other, what).help(help));
     }
 }
 
 /// The target: `libblkio_path`, or the property `path`, which replaces it.
-fn path(job: Reading, properties: &mut Vec<Property>, messages: &mut Messages) -> Option<PathBuf> {
+fn path(job: Reading, properties: &mut Vec<Property>) -> Option<PathBuf> {
     let set = properties.iter().rev().find(|(name, _)| name == "path");
     let path = set.map(|(_, value)| value.clone()).or_else(|| job.get(LIBBLKIO_PATH));
     properties.retain(|(name, _)| name != "path");
@@ -107,7 +106,7 @@ fn path(job: Reading, properties: &mut Vec<Property>, messages: &mut Messages) -
     if path.is_none() {
         let what = "`ioengine=libblkio` has no target: the job sets no `libblkio_path`";
         let help = "To fix: name the file, device or socket: `libblkio_path=/dev/nvme0n1`";
-        messages.push(job.error(LIBBLKIO_PATH, what).help(help));
+        job.report(job.error(LIBBLKIO_PATH, what).help(help));
     }
     path
 }
@@ -116,7 +115,6 @@ fn path(job: Reading, properties: &mut Vec<Property>, messages: &mut Messages) -
 fn properties(
     job: Reading,
     option: fiord_job::option::handle::Opt<Option<String>>,
-    messages: &mut Messages,
 ) -> Vec<Property> {
     let text = job.get(option).unwrap_or_default();
     let mut read = Vec::new();
@@ -128,13 +126,13 @@ fn properties(
             _ => {
                 let what = format!("`{part}` in `{}` is not NAME=VALUE", option.name());
                 let help = "To fix: write properties as `name=value:name=value`";
-                messages.push(job.error(option, what).help(help));
+                job.report(job.error(option, what).help(help));
             }
         }
     }
     if read.iter().any(|(name, _)| name == "fd") {
         let what = "the property `fd` names a descriptor, but fiord inherits none for targets";
-        messages.push(job.error(option, what).help("To fix: set `libblkio_path`"));
+        job.report(job.error(option, what).help("To fix: set `libblkio_path`"));
     }
     read
 }
@@ -160,12 +158,7 @@ fn split(text: &str) -> Vec<String> {
 }
 
 /// Checks the properties that only say how the file is opened, and removes them: fiord opens it.
-fn of_open_file(
-    job: Reading,
-    direct: bool,
-    properties: &mut Vec<Property>,
-    messages: &mut Messages,
-) {
+fn of_open_file(job: Reading, direct: bool, properties: &mut Vec<Property>) {
     let writes = open::changes_files(load::mix(job).0, job.spec.engine().access);
     let option = LIBBLKIO_PRE_CONNECT_PROPS;
     for (name, value) in properties.iter() {
@@ -178,9 +171,9 @@ fn of_open_file(
                 );
                 let help =
                     format!("To fix: leave it out, and set `{}={}`", DIRECT.name(), u8::from(on));
-                messages.push(job.error(option, what).help(help));
+                job.report(job.error(option, what).help(help));
             }
-            "read-only" if on && writes => messages.push(written_read_only(job)),
+            "read-only" if on && writes => job.report(written_read_only(job)),
             _ => {}
         }
     }
@@ -194,13 +187,13 @@ fn written_read_only(job: Reading) -> Diagnostic {
 }
 
 /// Refuses what an engine can do only with a file that it opens by itself.
-fn refuse_what_needs_a_file(job: Reading, messages: &mut Messages) {
+fn refuse_what_needs_a_file(job: Reading) {
     let name = job.get(IOENGINE);
-    let mut refuse = |option: &'static OptionDef, used: bool, why: &str| {
+    let refuse = |option: &'static OptionDef, used: bool, why: &str| {
         if used {
             let what = format!("`ioengine={name}` {why}");
             let help = format!("To fix: leave out `{}`", option.name);
-            messages.push(job.error(option, what).help(help));
+            job.report(job.error(option, what).help(help));
         }
     };
     refuse(UNLINK.def(), job.get(UNLINK), "does not remove its target");
@@ -215,7 +208,6 @@ pub(super) fn connect(
     job: Reading,
     engine: &EnginePlan,
     survey: &mut Survey,
-    messages: &mut Messages,
 ) -> Option<Vec<PathBuf>> {
     let path = &engine.blkio()?.instance.path;
     if engine.def().access.is_remote()
@@ -225,19 +217,14 @@ pub(super) fn connect(
             EndpointSubject::Property => LIBBLKIO_PRE_CONNECT_PROPS,
             _ => LIBBLKIO_PATH,
         };
-        endpoint::refuse(job, option.def(), why, messages);
+        endpoint::refuse(job, option.def(), why);
         return Some(Vec::new());
     }
     Some(vec![path.clone()])
 }
 
 /// Sets the memory of the buffers. A job that does not set `mem` leaves the choice to libblkio, which takes a memory file.
-pub(crate) fn process(
-    job: Reading,
-    engine: &EnginePlan,
-    mut process: Process,
-    messages: &mut Messages,
-) -> Process {
+pub(crate) fn process(job: Reading, engine: &EnginePlan, mut process: Process) -> Process {
     let Some(plan) = engine.blkio() else { return process };
     let driver = plan.instance.driver;
     let shares = matches!(driver, LibblkioDriver::VhostUser | LibblkioDriver::VhostVdpa);
@@ -253,7 +240,7 @@ pub(crate) fn process(
                 driver.word()
             );
             let help = "To fix: leave out `mem`, or use `mem=mmaphuge` for huge pages";
-            messages.push(job.error(MEM, what).help(help));
+            job.report(job.error(MEM, what).help(help));
         }
         _ => {}
     }
@@ -261,12 +248,12 @@ pub(crate) fn process(
 }
 
 /// Refuses a target that a property declares as read-only to a job that writes.
-pub(super) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
+pub(super) fn check(job: Reading, engine: &EnginePlan, load: &Load) {
     let Some(plan) = engine.blkio() else { return };
     let read_only = ("read-only".to_owned(), "true".to_owned());
     let writes = load.mix.has(Dir::Write) || load.mix.has(Dir::Trim);
     if writes && plan.instance.before_connect.contains(&read_only) {
-        messages.push(written_read_only(job));
+        job.report(written_read_only(job));
     }
 }
 

@@ -56,7 +56,6 @@ use crate::files::filename::Naming;
 use crate::machine::facts::FoundKind;
 use crate::machine::survey::Survey;
 use crate::model::{Commands, EnginePlan, NetPlan, PassthroughPlan};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The engine of a job in a run. `readonly`: the run changes nothing (`--readonly`). `run`: the number of a run on many hosts.
@@ -65,18 +64,17 @@ pub(crate) fn of_run(
     readonly: bool,
     run: Option<RunNumber>,
     survey: &mut Survey,
-    messages: &mut Messages,
 ) -> EnginePlan {
-    let mut engine = engine(job, messages);
+    let mut engine = engine(job);
     if readonly {
         engine.change_nothing_before_the_run();
     }
     net::belongs_to(&mut engine, run);
-    library_exists(job, &engine, survey, messages);
+    library_exists(job, &engine, survey);
     engine
 }
 
-pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
+pub(crate) fn engine(job: Reading) -> EnginePlan {
     let word = job.get(IOENGINE);
     match word {
         "psync" => EnginePlan::Psync,
@@ -106,47 +104,45 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
             ring: ring::ring(job),
             commands: Commands::Nvme(nvme::options(job)),
         })),
-        "sg" => EnginePlan::Sg(scsi::options(job, messages)),
+        "sg" => EnginePlan::Sg(scsi::options(job)),
         "libzbc" => EnginePlan::Libzbc,
         "falloc" => EnginePlan::Falloc,
         "ftruncate" => EnginePlan::Ftruncate,
-        "e4defrag" => EnginePlan::E4defrag(defrag::options(job, messages)),
-        "xnvme" => xnvme::engine(job, messages),
-        "net" => EnginePlan::Net(net::options(job, messages)),
-        "netsplice" => {
-            EnginePlan::Netsplice(NetPlan { spliced: true, ..net::options(job, messages) })
-        }
+        "e4defrag" => EnginePlan::E4defrag(defrag::options(job)),
+        "xnvme" => xnvme::engine(job),
+        "net" => EnginePlan::Net(net::options(job)),
+        "netsplice" => EnginePlan::Netsplice(NetPlan { spliced: true, ..net::options(job) }),
         "rdma" => EnginePlan::Rdma(rdma::options(job)),
         "null" => EnginePlan::Null,
-        "sim" => EnginePlan::Sim(simulated::options(job, messages)),
-        "external" => EnginePlan::External(library(job, messages)),
-        "libblkio" => match libblkio::options(job, messages) {
+        "sim" => EnginePlan::Sim(simulated::options(job)),
+        "external" => EnginePlan::External(library(job)),
+        "libblkio" => match libblkio::options(job) {
             Some(plan) => EnginePlan::Libblkio(Box::new(plan)),
             None => EnginePlan::Null,
         },
         "page_fault" => EnginePlan::PageFault { thp: job.get(mmap::THP).map(|on| on != 0) },
-        "libpmem" => EnginePlan::Libpmem(pmem::options(job, messages)),
+        "libpmem" => EnginePlan::Libpmem(pmem::options(job)),
         "dev-dax" => EnginePlan::DevDax(pmem::DEVICE),
-        "cpuio" => EnginePlan::Cpuio(activity::cpuio(job, messages)),
-        "exec" => EnginePlan::Exec(Box::new(activity::exec(job, messages))),
-        _ if job.spec.engine().access.name_call().is_some() => names::names(job, messages),
-        _ => on_server(job, messages),
+        "cpuio" => EnginePlan::Cpuio(activity::cpuio(job)),
+        "exec" => EnginePlan::Exec(Box::new(activity::exec(job))),
+        _ if job.spec.engine().access.name_call().is_some() => names::names(job),
+        _ => on_server(job),
     }
 }
 
 /// The engine of a job that connects to a server with storage.
-fn on_server(job: Reading, messages: &mut Messages) -> EnginePlan {
+fn on_server(job: Reading) -> EnginePlan {
     match job.get(IOENGINE) {
-        "http" => EnginePlan::Http(Box::new(http::options(job, messages))),
-        "nbd" => EnginePlan::Nbd(Box::new(nbd::options(job, messages))),
-        "libiscsi" => EnginePlan::Libiscsi(Box::new(iscsi::options(job, messages))),
-        "nfs" => EnginePlan::Nfs(Box::new(nfs::options(job, messages))),
-        "rados" => EnginePlan::Rados(Box::new(ceph::rados(job, messages))),
-        "rbd" => EnginePlan::Rbd(Box::new(ceph::rbd(job, messages))),
-        "gfapi" => EnginePlan::Gfapi(Box::new(gfapi::options(job, messages))),
-        "gfapi_async" => EnginePlan::GfapiAsync(Box::new(gfapi::options(job, messages))),
+        "http" => EnginePlan::Http(Box::new(http::options(job))),
+        "nbd" => EnginePlan::Nbd(Box::new(nbd::options(job))),
+        "libiscsi" => EnginePlan::Libiscsi(Box::new(iscsi::options(job))),
+        "nfs" => EnginePlan::Nfs(Box::new(nfs::options(job))),
+        "rados" => EnginePlan::Rados(Box::new(ceph::rados(job))),
+        "rbd" => EnginePlan::Rbd(Box::new(ceph::rbd(job))),
+        "gfapi" => EnginePlan::Gfapi(Box::new(gfapi::options(job))),
+        "gfapi_async" => EnginePlan::GfapiAsync(Box::new(gfapi::options(job))),
         other => {
-            messages.push(
+            job.report(
                 job.error(IOENGINE, format!("engine `{other}` is not supported yet"))
                     .help("To fix: use io_uring, libaio, psync, pvsync2 or mmap"),
             );
@@ -156,7 +152,7 @@ fn on_server(job: Reading, messages: &mut Messages) -> EnginePlan {
 }
 
 /// Reads the path of the library of `ioengine=external:PATH`.
-fn library(job: Reading, messages: &mut Messages) -> PathBuf {
+fn library(job: Reading) -> PathBuf {
     let value = job.setting(IOENGINE).map(|setting| &setting.value);
     match value {
         Some(Value::Word(_, Some(path))) if !path.trim().is_empty() => path.trim().into(),
@@ -164,14 +160,14 @@ fn library(job: Reading, messages: &mut Messages) -> PathBuf {
             let what = "`ioengine=external` names no library";
             let help =
                 "To fix: write the path of a shared library: `ioengine=external:/path/to.so`";
-            messages.push(job.error(IOENGINE, what).help(help));
+            job.report(job.error(IOENGINE, what).help(help));
             PathBuf::new()
         }
     }
 }
 
 /// Refuses a library that does not exist, before any file is laid out.
-fn library_exists(job: Reading, engine: &EnginePlan, survey: &mut Survey, messages: &mut Messages) {
+fn library_exists(job: Reading, engine: &EnginePlan, survey: &mut Survey) {
     let Some(path) = engine.library().filter(|path| !path.as_os_str().is_empty()) else { return };
     let why = match survey.look(path) {
         Ok(found) if found.kind == FoundKind::Regular => return,
@@ -180,7 +176,7 @@ fn library_exists(job: Reading, engine: &EnginePlan, survey: &mut Survey, messag
     };
     let what = format!("ioengine=external:{}: {why}", path.display());
     let help = "To fix: write the path of a shared library: `ioengine=external:/path/to.so`";
-    messages.push(job.error(IOENGINE, what).help(help));
+    job.report(job.error(IOENGINE, what).help(help));
 }
 
 /// The entry of the engine that does the job's I/O.
@@ -203,24 +199,23 @@ pub(crate) fn addresses(
     naming: &Naming,
     instance: u32,
     survey: &mut Survey,
-    messages: &mut Messages,
 ) -> Vec<PathBuf> {
     if let Some(plan) = engine.rdma() {
-        return rdma::addresses(job, plan, instance, messages);
+        return rdma::addresses(job, plan, instance);
     }
     if let Some(plan) = engine.network() {
-        return net::addresses(job, plan, instance, messages);
+        return net::addresses(job, plan, instance);
     }
     let named = || naming.paths(instance);
     match engine.endpoint() {
         Some(plan) => {
             let targets = plan.address.clone().map_or_else(named, |address| vec![address]);
             if engine.http().is_some() {
-                http::check_paths(job, &targets, messages);
+                http::check_paths(job, &targets);
             }
-            endpoint::ask(job, engine, targets, survey, messages)
+            endpoint::ask(job, engine, targets, survey)
         }
-        None => libblkio::connect(job, engine, survey, messages).unwrap_or_else(named),
+        None => libblkio::connect(job, engine, survey).unwrap_or_else(named),
     }
 }
 
@@ -232,6 +227,7 @@ mod tests {
     use fiord_job::option::table;
 
     use super::*;
+    use crate::options::messages::Messages;
 
     /// Options that an engine requires.
     const NEEDED: &[(&str, &str)] = &[
@@ -261,9 +257,9 @@ mod tests {
             let needed = NEEDED.iter().filter(|(engine, _)| *engine == def.name);
             args.extend(needed.map(|(_, option)| (*option).to_owned()));
             let invocation = fiord_job::invocation(&args, &mut Memory::default()).unwrap();
-            let mut messages = Messages::default();
-            let plan = engine(Reading::new(&invocation.jobs[0]), &mut messages);
-            let errors = messages.errors;
+            let messages = Messages::default();
+            let plan = engine(Reading::new(&invocation.jobs[0], &messages));
+            let errors = messages.errors.take();
             assert!(plan.def() == def && errors.is_empty(), "ioengine={}: {errors:?}", def.name);
         }
     }

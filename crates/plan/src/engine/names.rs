@@ -9,11 +9,10 @@ use fiord_job::option::table::{
 
 use crate::files::tree;
 use crate::model::{DepthSupport, EngineDef, EnginePlan, JobPlan, NameCall, NamesPlan};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Reads the options of an engine that works on names.
-pub(super) fn names(job: Reading, messages: &mut Messages) -> EnginePlan {
+pub(super) fn names(job: Reading) -> EnginePlan {
     let engine = job.spec.engine();
     let Some(call) = engine.access.name_call() else { return EnginePlan::Null };
     let ring = job.get(VIA_URING);
@@ -21,7 +20,7 @@ pub(super) fn names(job: Reading, messages: &mut Messages) -> EnginePlan {
         engine: if ring { through_ring(call) } else { engine },
         call,
         stat: job.get(STAT_TYPE),
-        tree: tree::tree(job, engine, messages),
+        tree: tree::tree(job, engine),
     });
     if ring { EnginePlan::NamesRing(plan) } else { EnginePlan::Names(plan) }
 }
@@ -39,7 +38,7 @@ fn through_ring(call: NameCall) -> &'static EngineDef {
 }
 
 /// Refuses what needs an open file, for a job that opens none.
-pub(crate) fn check(job: Reading, plan: &JobPlan, messages: &mut Messages) {
+pub(crate) fn check(job: Reading, plan: &JobPlan) {
     let Some(names) = plan.engine.names() else { return };
     let (name, load) = (names.engine.name, &plan.load);
     // A created file is open until the job is done with it.
@@ -53,12 +52,12 @@ pub(crate) fn check(job: Reading, plan: &JobPlan, messages: &mut Messages) {
         || load.sync_file_range.is_some()
         || load.end_fsync
         || load.fsync_on_close;
-    let mut refuse = |options: &[&'static OptionDef], what: &str| {
+    let refuse = |options: &[&'static OptionDef], what: &str| {
         let set = options.iter().find(|option| job.spec.setting(**option).is_some());
         if let Some(option) = set {
             let what = format!("`ioengine={name}` {what}");
             let help = format!("To fix: leave out `{}`", option.name);
-            messages.push(job.error(*option, what).help(help));
+            job.report(job.error(*option, what).help(help));
         }
     };
     if syncs && !open {

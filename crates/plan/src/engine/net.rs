@@ -12,7 +12,6 @@ use fiord_types::{Bytes, Dir, RunNumber};
 
 use crate::load;
 use crate::model::{EnginePlan, HopLimit, Load, Mix, NetPlan, Protocol};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The largest port of TCP and UDP.
@@ -31,31 +30,31 @@ const fn is_datagram(protocol: Protocol) -> bool {
 }
 
 /// Refuses jobs whose other end is on another host of a run, because this run has one host.
-pub(crate) fn refuse_peers(jobs: &[Reading], messages: &mut Messages) {
+pub(crate) fn refuse_peers(jobs: &[Reading]) {
     for job in jobs {
         if let Some(peer) = job.get(PEER) {
             let what = format!(
                 "`peer={peer}` names another host of the run, but this run has only one host"
             );
             let help = "To fix: name hosts with --hosts, --client or --ranks, or write `hostname` and `listen` instead";
-            messages.push(job.error(PEER, what).help(help));
+            job.report(job.error(PEER, what).help(help));
         }
     }
 }
 
 /// Reads the options of `net` and `netsplice`.
-pub(crate) fn options(job: Reading, messages: &mut Messages) -> NetPlan {
+pub(crate) fn options(job: Reading) -> NetPlan {
     let protocol = job.get(PROTOCOL);
     let reads = matches!(load::mix(job).0, Mix::Read);
     let listens = job.get(LISTEN);
     if listens && is_datagram(protocol) {
         let what = "listen only valid for TCP proto IO: datagrams have no connections";
-        messages.push(job.error(LISTEN, what).help("To fix: leave it out: a job that reads waits"));
+        job.report(job.error(LISTEN, what).help("To fix: leave it out: a job that reads waits"));
     }
     if listens && protocol == Protocol::Unix && !reads {
         let what =
             "the end that reads from a Unix socket listens, and the end that writes connects";
-        messages.push(job.error(LISTEN, what).help("To fix: leave it out"));
+        job.report(job.error(LISTEN, what).help("To fix: leave it out"));
     }
     let waits = match protocol {
         Protocol::Unix | Protocol::Udp | Protocol::Udpv6 => reads,
@@ -70,14 +69,14 @@ pub(crate) fn options(job: Reading, messages: &mut Messages) -> NetPlan {
         waits,
         pingpong,
         nodelay: job.get(NODELAY),
-        interface: interface(job, messages),
+        interface: interface(job),
         ttl: HopLimit::new(u8::try_from(job.get(TTL)).unwrap_or_else(|_| {
             let what = format!("value out of range: `ttl={}` (255 max)", job.get(TTL));
-            messages.push(job.error(TTL, what).help("To fix: write 0 to 255"));
+            job.report(job.error(TTL, what).help("To fix: write 0 to 255"));
             1
         })),
-        window: small(job, WINDOW_SIZE, messages),
-        segment: small(job, MSS, messages),
+        window: small(job, WINDOW_SIZE),
+        segment: small(job, MSS),
         continuous: !pingpong && !paced,
         patient: job.is_set(PEER),
         run: None,
@@ -92,33 +91,33 @@ pub(crate) fn belongs_to(engine: &mut EnginePlan, run: Option<RunNumber>) {
 }
 
 /// A size that the kernel takes as a signed 32-bit number. 0 means that the job does not set it.
-fn small(job: Reading, option: Opt<Option<Bytes>>, messages: &mut Messages) -> Option<Bytes> {
+fn small(job: Reading, option: Opt<Option<Bytes>>) -> Option<Bytes> {
     let value = job.get(option).filter(|size| size.0 > 0)?;
     if value.0 > i32::MAX as u64 {
         let what = format!("value out of range: `{}={}`", option.name(), value.0);
         let help = format!("To fix: write at most {} bytes", i32::MAX);
-        messages.push(job.error(option, what).help(help));
+        job.report(job.error(option, what).help(help));
     }
     Some(value)
 }
 
-fn interface(job: Reading, messages: &mut Messages) -> Option<IpAddr> {
+fn interface(job: Reading) -> Option<IpAddr> {
     let text = job.get(INTERFACE)?;
     let parsed = text.parse().ok();
     if parsed.is_none() {
         let what = format!("interface not valid interface IP: `{text}`");
         let help = "To fix: write the address of the interface (`ip address` lists them)";
-        messages.push(job.error(INTERFACE, what).help(help));
+        job.report(job.error(INTERFACE, what).help(help));
     }
     parsed
 }
 
 /// Refuses blocks that no datagram can carry.
-pub(super) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
+pub(super) fn check(job: Reading, engine: &EnginePlan, load: &Load) {
     let Some(plan) = engine.network() else { return };
     if plan.spliced && is_datagram(plan.protocol) {
         let what = format!("`ioengine={}` cannot splice datagrams", engine.def().name);
-        messages.push(job.error(PROTOCOL, what).help("To fix: use `ioengine=net`"));
+        job.report(job.error(PROTOCOL, what).help("To fix: use `ioengine=net`"));
     }
     let most = largest_datagram(plan.protocol);
     let dir = if load.mix.has(Dir::Write) { Dir::Write } else { Dir::Read };
@@ -127,19 +126,14 @@ pub(super) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &m
         let word = plan.protocol.word();
         let what = format!("`protocol={word}` sends at most {most} bytes at once, not {largest}");
         let help = format!("To fix: write a `bs` of at most {most} bytes");
-        messages.push(job.error(BS, what).help(help));
+        job.report(job.error(BS, what).help(help));
     }
 }
 
 /// The addresses of the peers of one instance: one for each host in `filename`, otherwise that in
 /// `hostname`, as often as `nrfiles` says. Each instance has a port of its own, or for Unix sockets a
 /// path of its own.
-pub(crate) fn addresses(
-    job: Reading,
-    plan: &NetPlan,
-    instance: u32,
-    messages: &mut Messages,
-) -> Vec<PathBuf> {
+pub(crate) fn addresses(job: Reading, plan: &NetPlan, instance: u32) -> Vec<PathBuf> {
     let named = job.get(FILENAME).filter(|names| !names.is_empty());
     let hosts = match named {
         Some(names) => names,
@@ -149,17 +143,17 @@ pub(crate) fn addresses(
         }
     };
     if plan.protocol == Protocol::Unix {
-        return unix_paths(job, &hosts, instance, messages);
+        return unix_paths(job, &hosts, instance);
     }
     let last = (plan.protocol != Protocol::Vsock).then_some(LAST_PORT);
-    let port = port(job, last, instance, messages);
+    let port = port(job, last, instance);
     let mut addresses = Vec::with_capacity(hosts.len());
     for host in hosts {
         let host = match host.as_str() {
             "" if plan.waits => any(plan.protocol),
             "" => {
                 let what = "connect with no host to connect to: the job sets no `hostname`";
-                messages.push(job.error(HOSTNAME, what).help(NO_HOST));
+                job.report(job.error(HOSTNAME, what).help(NO_HOST));
                 break;
             }
             host => host,
@@ -169,7 +163,7 @@ pub(crate) fn addresses(
             let help =
                 "To fix: write the CID of the virtual machine; 2 is the host, 1 this machine";
             let option = if job.is_set(FILENAME) { FILENAME.def() } else { HOSTNAME.def() };
-            messages.push(job.error(option, what).help(help));
+            job.report(job.error(option, what).help(help));
             break;
         }
         addresses.push(host_and_port(host, port));
@@ -198,19 +192,14 @@ const fn any(protocol: Protocol) -> &'static str {
     }
 }
 
-fn unix_paths(
-    job: Reading,
-    names: &[String],
-    instance: u32,
-    messages: &mut Messages,
-) -> Vec<PathBuf> {
+fn unix_paths(job: Reading, names: &[String], instance: u32) -> Vec<PathBuf> {
     if job.is_set(PORT) {
         let what = "network IO port not valid with unix socket";
-        messages.push(job.error(PORT, what).help("To fix: leave it out"));
+        job.report(job.error(PORT, what).help("To fix: leave it out"));
     }
     if names.iter().any(String::is_empty) {
         let what = "UNIX sockets need host/filename: the job names no socket";
-        messages.push(job.error(FILENAME, what).help("To fix: write `filename=/run/name.sock`"));
+        job.report(job.error(FILENAME, what).help("To fix: write `filename=/run/name.sock`"));
         return Vec::new();
     }
     let own = |name: &String| match instance {
@@ -221,10 +210,10 @@ fn unix_paths(
 }
 
 /// The port of one instance. `last`: the largest port.
-pub(super) fn port(job: Reading, last: Option<u32>, instance: u32, messages: &mut Messages) -> u32 {
+pub(super) fn port(job: Reading, last: Option<u32>, instance: u32) -> u32 {
     let Some(first) = job.get(PORT) else {
         let what = "network IO requires port for tcp or udp";
-        messages.push(job.error(PORT, what).help("To fix: write `port=8888`"));
+        job.report(job.error(PORT, what).help("To fix: write `port=8888`"));
         return 0;
     };
     let port = first.saturating_add(instance);
@@ -233,7 +222,7 @@ pub(super) fn port(job: Reading, last: Option<u32>, instance: u32, messages: &mu
             "each instance of the job uses a port of its own, and the last instance would use {port}, which is above \
              {last}"
         );
-        messages.push(job.error(PORT, what).help("To fix: use a smaller `port` or `numjobs`"));
+        job.report(job.error(PORT, what).help("To fix: use a smaller `port` or `numjobs`"));
     }
     port
 }

@@ -6,7 +6,6 @@ use fiord_types::Dir;
 use super::endpoint;
 use crate::load;
 use crate::model::NfsPlan;
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// How a URL begins.
@@ -29,18 +28,18 @@ const ARGUMENTS: &[&str] = &[
     "if",
 ];
 
-pub(super) fn options(job: Reading, messages: &mut Messages) -> NfsPlan {
+pub(super) fn options(job: Reading) -> NfsPlan {
     let url = job.get(NFS_URL).unwrap_or_default();
     let (place, version) = match parse(&url) {
         Ok(parsed) => parsed,
         Err(WrongUrl(what)) => {
             let help = "To fix: write `nfs_url=nfs://SERVER/EXPORT?version=3`, with `nfsport` and `mountport` if the \
                         server does not run rpcbind";
-            messages.push(job.error(NFS_URL, what).help(help));
+            job.report(job.error(NFS_URL, what).help(help));
             (String::new(), 3)
         }
     };
-    let endpoint = endpoint::plan(job, None, Some(place), messages);
+    let endpoint = endpoint::plan(job, None, Some(place));
     let reads = load::mix(job).0.has(Dir::Read);
     NfsPlan { endpoint, url, is_version_4: version == 4, reads }
 }

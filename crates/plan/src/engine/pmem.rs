@@ -10,17 +10,16 @@ use crate::files::{open, paths};
 use crate::machine::facts::{Found, FoundKind};
 use crate::machine::survey::Survey;
 use crate::model::{EngineAccess, FileKind, PmemPlan, SyncMode};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// How `dev-dax` writes. As in fio, no option changes it.
 pub(super) const DEVICE: PmemPlan = PmemPlan { non_temporal: true, drain: true, any_file: false };
 
 /// Reads the options of `libpmem`.
-pub(super) fn options(job: Reading, messages: &mut Messages) -> PmemPlan {
+pub(super) fn options(job: Reading) -> PmemPlan {
     let any_file = job.get(PMEM_FORCE);
     if any_file {
-        messages.push(
+        job.report(
             job.warning(
                 PMEM_FORCE,
                 "the job also runs on files outside of persistent memory: there, its writes are not durable, and \
@@ -43,23 +42,16 @@ pub(super) fn target(
     candidate: Candidate,
     found: Found,
     survey: &mut Survey,
-    messages: &mut Messages,
 ) -> Option<(FileKind, Extent)> {
     let Candidate { usage, .. } = candidate;
     if let EngineAccess::PersistentMemory(target) = usage.engine.access {
-        suits(candidate, found, target, survey, messages)?;
+        suits(candidate, found, target, survey)?;
     }
-    paths::plain(candidate, found, survey, messages)
+    paths::plain(candidate, found, survey)
 }
 
 /// Checks that an existing file or device is of the kind that the engine maps. `None`: a message says why not.
-fn suits(
-    candidate: Candidate,
-    found: Found,
-    target: PmemTarget,
-    survey: &Survey,
-    messages: &mut Messages,
-) -> Option<()> {
+fn suits(candidate: Candidate, found: Found, target: PmemTarget, survey: &Survey) -> Option<()> {
     let Candidate { job, path, .. } = candidate;
     let (shown, engine) = (path.display(), job.spec.engine().name);
     let dax = survey.facts.dax_alignment(path).is_some();
@@ -91,6 +83,6 @@ fn suits(
         ),
     };
     let what = format!("`{shown}` is {what}, and `ioengine={engine}` maps {wanted}");
-    messages.push(job.error(FILENAME, what).help(help));
+    job.report(job.error(FILENAME, what).help(help));
     None
 }

@@ -8,14 +8,13 @@ use crate::files::usage::TargetRule;
 use crate::files::{names, paths};
 use crate::machine::survey::Survey;
 use crate::model::{EngineAccess, EngineDef, EnginePlan, FileKind, FilePlan, JobPlan, Load};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Refuses what a job must not do with its engine, or warns of it.
-type Check = fn(Reading, &EnginePlan, &Load, &mut Messages);
+type Check = fn(Reading, &EnginePlan, &Load);
 
 /// Refuses planned files. The plan has all but its files, and what follows from them.
-type FilesCheck = fn(Reading, &mut JobPlan, &[FilePlan], &mut Survey, &mut Messages);
+type FilesCheck = fn(Reading, &mut JobPlan, &[FilePlan], &mut Survey);
 
 /// Rules of the engines that have one of some ways of access to their targets.
 struct EngineRules {
@@ -110,7 +109,7 @@ const ENGINE_RULES: &[EngineRules] = &[
 
 /// Engines without a target work on regions of any size, at any path.
 const NO_TARGET: TargetRule =
-    TargetRule::Unopened(|_, _, _| Some((FileKind::Virtual, Extent::Endless)));
+    TargetRule::Unopened(|_, _| Some((FileKind::Virtual, Extent::Endless)));
 
 fn rules(engine: &EngineDef) -> impl Iterator<Item = &'static EngineRules> {
     let access = engine.access;
@@ -118,21 +117,16 @@ fn rules(engine: &EngineDef) -> impl Iterator<Item = &'static EngineRules> {
 }
 
 /// Refuses options that do not work with the engine of a job.
-pub(crate) fn check_options(
-    job: Reading,
-    engine: &EnginePlan,
-    load: &Load,
-    messages: &mut Messages,
-) {
+pub(crate) fn check_options(job: Reading, engine: &EnginePlan, load: &Load) {
     for check in rules(engine.def()).filter_map(|rules| rules.options) {
-        check(job, engine, load, messages);
+        check(job, engine, load);
     }
 }
 
 /// Refuses loads that do not work with the engine of a job.
-pub(crate) fn check_load(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
+pub(crate) fn check_load(job: Reading, engine: &EnginePlan, load: &Load) {
     for check in rules(engine.def()).filter_map(|rules| rules.load) {
-        check(job, engine, load, messages);
+        check(job, engine, load);
     }
 }
 
@@ -143,10 +137,9 @@ pub(crate) fn check_files(
     plan: &mut JobPlan,
     files: &[FilePlan],
     survey: &mut Survey,
-    messages: &mut Messages,
 ) {
     for check in rules(plan.engine.def()).filter_map(|rules| rules.files) {
-        check(job, plan, files, survey, messages);
+        check(job, plan, files, survey);
     }
 }
 

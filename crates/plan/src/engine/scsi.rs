@@ -12,13 +12,12 @@ use crate::files::usage::Candidate;
 use crate::machine::facts::{Found, FoundKind, ScsiDisk};
 use crate::machine::survey::Survey;
 use crate::model::{EnginePlan, FileKind, Load, SgPlan, SgWrite, WriteCommand};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The largest number of commands in flight per open character device.
 const ROOM: u32 = 16;
 
-pub(crate) fn options(job: Reading, messages: &mut Messages) -> SgPlan {
+pub(crate) fn options(job: Reading) -> SgPlan {
     let stream = job.get(sg::STREAM_ID);
     let write = match job.get(sg::SG_WRITE_MODE) {
         SgWriteMode::Write => SgWrite::Write,
@@ -29,7 +28,7 @@ pub(crate) fn options(job: Reading, messages: &mut Messages) -> SgPlan {
         SgWriteMode::VerifyBytchk01 => SgWrite::Verify(1),
         SgWriteMode::VerifyBytchk11 => SgWrite::Verify(3),
         SgWriteMode::WriteStream => SgWrite::Stream(u16::try_from(stream).unwrap_or_else(|_| {
-            messages.push(
+            job.report(
                 job.error(sg::STREAM_ID, format!("`stream_id={stream}` is not a stream number"))
                     .help("To fix: write a number from 1 to 65535, or 0 to open one"),
             );
@@ -72,17 +71,17 @@ pub(crate) fn write_commands(engine: &EnginePlan) -> Option<Vec<(WriteCommand, u
 }
 
 /// Refuses options for files, which do not work with commands, and trims other than resets of zones.
-pub(super) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
+pub(super) fn check(job: Reading, engine: &EnginePlan, load: &Load) {
     let def = engine.def();
     if def.needs_zones && load.zoned.is_none() && load.mix.has(Dir::Trim) {
         let what = format!(
             "a trim with `ioengine={}` resets a zone, which needs `zonemode=zbd`",
             def.name
         );
-        messages.push(job.error(ZONEMODE, what).help("To fix: add `zonemode=zbd`"));
+        job.report(job.error(ZONEMODE, what).help("To fix: add `zonemode=zbd`"));
     }
     if load.sync_file_range.is_some() {
-        messages.push(
+        job.report(
             job.error(
                 SYNC_FILE_RANGE,
                 "SCSI commands have no page cache that `sync_file_range` could write back",
@@ -97,7 +96,6 @@ pub(super) fn target(
     candidate: Candidate,
     found: Found,
     survey: &mut Survey,
-    messages: &mut Messages,
 ) -> Option<(FileKind, Extent)> {
     let Candidate { job, path, .. } = candidate;
     let shown = path.display();
@@ -106,7 +104,7 @@ pub(super) fn target(
         FoundKind::Block => FileKind::Block,
         FoundKind::Char => FileKind::Char,
         other => {
-            messages.push(
+            job.report(
                 job.error(
                     FILENAME,
                     format!(
@@ -125,7 +123,7 @@ pub(super) fn target(
     let disk = match survey.facts.scsi_disk(path) {
         Ok(disk) => disk,
         Err(why) => {
-            messages.push(
+            job.report(
                 job.error(FILENAME, format!("`{shown}` takes no SCSI commands: {why}")).help(
                     "To fix: name a disk (/dev/sdX) or its generic device (/dev/sgN; `lsscsi -g`)",
                 ),
@@ -133,20 +131,20 @@ pub(super) fn target(
             return None;
         }
     };
-    fits(candidate, disk, messages)?;
+    fits(candidate, disk)?;
     if !engine.is_synchronous() {
-        depth(job, kind, &shown.to_string(), messages);
+        depth(job, kind, &shown.to_string());
     }
     Some((kind, Extent::Fixed(disk.blocks.saturating_mul(u64::from(disk.block)))))
 }
 
 /// Checks the job's block sizes against the block size and the largest transfer of the disk.
-fn fits(candidate: Candidate, disk: ScsiDisk, messages: &mut Messages) -> Option<()> {
+fn fits(candidate: Candidate, disk: ScsiDisk) -> Option<()> {
     let Candidate { job, path, usage } = candidate;
     let shown = path.display();
     let (mix, small, large) = (usage.mix, usage.access.block, usage.largest);
     if !small.is_multiple_of(disk.block) {
-        messages.push(
+        job.report(
             job.error(
                 BS,
                 format!("commands move whole blocks, which have {} bytes on `{shown}`; the job uses {small}", disk.block),
@@ -158,7 +156,7 @@ fn fits(candidate: Candidate, disk: ScsiDisk, messages: &mut Messages) -> Option
     if let Some(limit) = disk.max_transfer.filter(|l| *l < u64::from(large))
         && (mix.has(Dir::Read) || mix.has(Dir::Write))
     {
-        messages.push(
+        job.report(
             job.error(
                 BS,
                 format!("one command moves at most {limit} bytes on `{shown}` (max_hw_sectors_kb); the job uses {large}"),
@@ -170,7 +168,7 @@ fn fits(candidate: Candidate, disk: ScsiDisk, messages: &mut Messages) -> Option
     Some(())
 }
 
-fn depth(job: Reading, kind: FileKind, shown: &str, messages: &mut Messages) {
+fn depth(job: Reading, kind: FileKind, shown: &str) {
     let depth = job.get(IODEPTH);
     let (what, help) = match kind {
         FileKind::Block if depth > 1 => (
@@ -185,5 +183,5 @@ fn depth(job: Reading, kind: FileKind, shown: &str, messages: &mut Messages) {
         ),
         _ => return,
     };
-    messages.push(job.adjusted(IODEPTH, what).help(help));
+    job.report(job.adjusted(IODEPTH, what).help(help));
 }

@@ -5,11 +5,10 @@ use fiord_job::option::table::sim::{SIM_CRASH, SIM_FAULTS, SIM_SIZE, SIM_STORE};
 use fiord_types::Bytes;
 
 use crate::model::{FaultEffect, SimFault, SimPlan};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The options of the device. Refuses faults that cannot occur.
-pub(super) fn options(job: Reading, messages: &mut Messages) -> SimPlan {
+pub(super) fn options(job: Reading) -> SimPlan {
     let typed = [SIM_FAULTS.name(), SIM_CRASH.name()];
     let mut options: Vec<(String, String)> = Vec::new();
     for setting in &job.spec.settings {
@@ -27,14 +26,14 @@ pub(super) fn options(job: Reading, messages: &mut Messages) -> SimPlan {
     if damages && job.is_set(SIM_STORE) && !job.get(SIM_STORE) {
         let what = format!("{} changes stored data, but `sim_store=0` stores none", option.name);
         let error = job.error(option, what);
-        messages.push(error.help("To fix: leave out `sim_store=0`"));
+        job.report(error.help("To fix: leave out `sim_store=0`"));
     }
     let size = job.get(SIM_SIZE);
     for fault in &faults {
         if let Some(what) = impossible(fault, size) {
             let word = fault.effect.word();
             let error = job.error(SIM_FAULTS, format!("the fault `{word}` cannot occur: {what}"));
-            messages.push(error.help("To fix: change the fault, or make `sim_size` larger"));
+            job.report(error.help("To fix: change the fault, or make `sim_size` larger"));
         }
     }
     SimPlan { options, faults, crash }

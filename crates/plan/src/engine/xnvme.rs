@@ -11,12 +11,11 @@ use fiord_job::option::table::library::{
 
 use super::nvme;
 use crate::model::{Commands, EnginePlan, IoUringPlan, PassthroughPlan};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The engine that a job for `xnvme` runs on.
-pub(super) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
-    refuse_other_drivers(job, messages);
+pub(super) fn engine(job: Reading) -> EnginePlan {
+    refuse_other_drivers(job);
     let vectored = job.get(XNVME_IOVEC).unwrap_or(0) != 0;
     let ring = IoUringPlan {
         hipri: job.get(HIPRI),
@@ -37,12 +36,12 @@ pub(super) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
         XnvmeAsync::Posix => (EnginePlan::PosixAio, false, false),
         other => {
             let (why, instead) = refusal(other);
-            messages.push(job.error(XNVME_ASYNC, why).help(format!("To fix: {instead}")));
+            job.report(job.error(XNVME_ASYNC, why).help(format!("To fix: {instead}")));
             return EnginePlan::IoUring(ring);
         }
     };
     let name = plan.def().name;
-    messages.push(
+    job.report(
         job.adjusted(
             IOENGINE,
             format!(
@@ -60,7 +59,7 @@ pub(super) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
     ];
     for (option, _) in unused.into_iter().filter(|(_, unused)| *unused) {
         let what = format!("`{}` has no effect: fiord runs this job on `{name}`", option.name);
-        messages.push(job.no_effect(option, what).help("To fix: leave it out"));
+        job.report(job.no_effect(option, what).help("To fix: leave it out"));
     }
     plan
 }
@@ -91,7 +90,7 @@ fn refusal(word: XnvmeAsync) -> (&'static str, &'static str) {
 }
 
 /// Refuses options of drivers in user space.
-fn refuse_other_drivers(job: Reading, messages: &mut Messages) {
+fn refuse_other_drivers(job: Reading) {
     let what = "is for drivers in user space, which fiord does not have";
     let options = [
         (XNVME_DEV_NSID.def(), job.is_set(XNVME_DEV_NSID)),
@@ -100,12 +99,12 @@ fn refuse_other_drivers(job: Reading, messages: &mut Messages) {
     ];
     for (option, _) in options.into_iter().filter(|(_, used)| *used) {
         let name = option.name;
-        messages.push(job.error(option, format!("`{name}` {what}")).help(format!(
+        job.report(job.error(option, format!("`{name}` {what}")).help(format!(
             "To fix: leave out `{name}`, and name the kernel's device: `filename=/dev/ng0n1`"
         )));
     }
     if job.get(XNVME_MEM) == XnvmeMem::Hugepage {
-        messages.push(
+        job.report(
             job.error(XNVME_MEM, "`xnvme_mem` allocates buffers with the xNVMe library")
                 .help("To fix: use `iomem=mmaphuge`, which allocates them in huge pages"),
         );

@@ -8,7 +8,6 @@ use fiord_job::option::table::{
 
 use crate::files::paths;
 use crate::machine::survey::Survey;
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Maximum number of files in one job: each needs memory and an entry in the plan.
@@ -33,29 +32,24 @@ pub(crate) struct Naming {
 
 impl Naming {
     /// Reads the options and, for `opendir`, the directory.
-    pub(crate) fn read(
-        job: Reading,
-        client: Option<&str>,
-        survey: &mut Survey,
-        messages: &mut Messages,
-    ) -> Self {
+    pub(crate) fn read(job: Reading, client: Option<&str>, survey: &mut Survey) -> Self {
         let directories: Vec<PathBuf> = {
             let names = job.get(DIRECTORY).unwrap_or_default();
             names.into_iter().map(PathBuf::from).collect()
         };
         for directory in &directories {
-            paths::directory(job, directory, survey, messages);
+            paths::directory(job, directory, survey);
         }
-        let names = named(job, messages);
+        let names = named(job);
         let count = u64::from(job.get(NRFILES));
         if count == 0 || count > MAX_FILES {
-            messages.push(
+            job.report(
                 job.error(NRFILES, format!("`nrfiles={count}` is not a valid number of files"))
                     .help(format!("To fix: write a number from 1 to {MAX_FILES}")),
             );
         }
         Naming {
-            found: opened(job, survey, messages),
+            found: opened(job, survey),
             directories,
             names,
             format: Some(job.get(FILENAME_FORMAT))
@@ -105,7 +99,7 @@ impl Naming {
 
 /// The names of `filename`. As in fio, each setting adds to the earlier ones, even to those of
 /// `[global]`, and a later `nrfiles` limits their number.
-fn named(job: Reading, messages: &mut Messages) -> Vec<String> {
+fn named(job: Reading) -> Vec<String> {
     let (mut names, mut count, mut times) = (Vec::new(), 0u64, 0);
     for setting in &job.spec.settings {
         if let Some(Some(more)) = setting.get(FILENAME) {
@@ -124,10 +118,10 @@ fn named(job: Reading, messages: &mut Messages) -> Vec<String> {
             "`filename` is given {times} times, and each one adds files: the job uses {}",
             names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
         );
-        messages.push(job.adjusted(FILENAME, what).help("To fix: name all files in one place"));
+        job.report(job.adjusted(FILENAME, what).help("To fix: name all files in one place"));
     }
     if !names.is_empty() && count < names.len() as u64 {
-        messages.push(job.adjusted(
+        job.report(job.adjusted(
             NRFILES,
             format!("only the first {count} of {} names in `filename` are used", names.len()),
         ));
@@ -140,19 +134,18 @@ fn default() -> String {
     "$jobname.$jobnum.$filenum".into()
 }
 
-fn opened(job: Reading, survey: &Survey, messages: &mut Messages) -> Vec<PathBuf> {
+fn opened(job: Reading, survey: &Survey) -> Vec<PathBuf> {
     let Some(directory) = job.get(OPENDIR) else { return Vec::new() };
     match survey.facts.list(Path::new(&directory)) {
         Ok(found) if found.is_empty() => {
-            messages
-                .push(job.error(OPENDIR, format!("there are no files below `{directory}`")).help(
+            job.report(job.error(OPENDIR, format!("there are no files below `{directory}`")).help(
                 "To fix: name a directory with files in it, or use `directory=` to make new ones",
             ));
             found
         }
         Ok(found) => found,
         Err(e) => {
-            messages.push(job.error(OPENDIR, format!("cannot list `{directory}`: {e}")));
+            job.report(job.error(OPENDIR, format!("cannot list `{directory}`: {e}")));
             Vec::new()
         }
     }

@@ -16,7 +16,6 @@ use crate::files::usage::Candidate;
 use crate::machine::facts::FoundKind;
 use crate::machine::survey::Survey;
 use crate::model::FileKind;
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Refuses a file that the job must not write, extend, create or remove. Returns whether it did.
@@ -26,7 +25,6 @@ pub(crate) fn refuse(
     extent: Extent,
     grows: bool,
     survey: &mut Survey,
-    messages: &mut Messages,
 ) -> bool {
     let Candidate { job, path, usage } = candidate;
     let missing = extent.size_now().is_none() && kind.is_file();
@@ -38,7 +36,7 @@ pub(crate) fn refuse(
     // Symbolic links to devices are normal: `filename_format=/dev/disk/by-id/x-$jobnum`.
     let device = matches!(kind, FileKind::Block | FileKind::Char) && path.starts_with("/dev");
     if is_link && writes && usage.generated && !device {
-        messages.push(link_at_generated_name(job, path));
+        job.report(link_at_generated_name(job, path));
         return true;
     }
     if !kind.is_file() || usage.access.mounted_write {
@@ -51,7 +49,7 @@ pub(crate) fn refuse(
         (_, _, true) => "make it longer",
         _ => "remove it",
     };
-    messages.push(system_file(job, path, &directory, does));
+    job.report(system_file(job, path, &directory, does));
     true
 }
 

@@ -16,7 +16,6 @@ use crate::files::usage::Candidate;
 use crate::files::{harm, names, paths, zones};
 use crate::machine::survey::Survey;
 use crate::model::{BlockSize, EngineAccess, FileKind, FilePlan, Mix, Step, Zones};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Bytes of a file whose size nothing says (`--parse-only`).
@@ -31,18 +30,18 @@ pub(crate) fn plan(
     instance: JobInstance,
     paths: Vec<PathBuf>,
     survey: &mut Survey,
-    messages: &mut Messages,
 ) -> Vec<FilePlan> {
     let count = paths.len() as u64;
     let mut files = Vec::with_capacity(paths.len());
     for path in paths {
-        match instance.file(path, count, survey, messages) {
+        match instance.file(path, count, survey) {
             Ok(file) => files.extend(file),
             Err(Refused) => return files,
         }
     }
-    if files.is_empty() && messages.errors.is_empty() {
-        messages.push(no_size(instance.job, "all files are empty, and the job sets no size"));
+    let job = instance.job;
+    if files.is_empty() && job.messages.error_count() == 0 {
+        job.report(no_size(job, "all files are empty, and the job sets no size"));
     }
     files
 }
@@ -54,15 +53,14 @@ impl JobInstance<'_> {
         path: PathBuf,
         count: u64,
         survey: &mut Survey,
-        messages: &mut Messages,
     ) -> Result<Option<FilePlan>, Refused> {
         let JobInstance { job, load, usage, .. } = *self;
         let candidate = self.candidate(&path);
-        let Some((kind, extent)) = paths::kind_of(candidate, survey, messages) else {
+        let Some((kind, extent)) = paths::kind_of(candidate, survey) else {
             return Ok(None);
         };
-        without_effect(candidate, kind, messages);
-        let zones = zones::of_file(candidate, kind, load, survey, messages);
+        without_effect(candidate, kind);
+        let zones = zones::of_file(candidate, kind, load, survey);
         if load.zoned.is_some() && zones.is_none() {
             return Err(Refused);
         }
@@ -71,26 +69,26 @@ impl JobInstance<'_> {
             Ok(region) => names::region(region, usage.engine.access),
             Err(NoRegion::SizeUnknown) if count > 1 && extent == Extent::Growable(Some(0)) => {
                 let what = format!("`{}` is empty: the job does not use it", path.display());
-                messages.push(job.warning(OPENDIR, what));
+                job.report(job.warning(OPENDIR, what));
                 return Ok(None);
             }
             Err(why) => {
-                messages.push(no_region(job, &path, kind, extent, why));
+                job.report(no_region(job, &path, kind, extent, why));
                 return Err(Refused);
             }
         };
         let grows = region.needed.is_some_and(|n| n > Bytes(extent.size_now().unwrap_or(0)));
         if let Some(error) = cannot_grow(candidate, kind, extent, region) {
-            messages.push(error);
+            job.report(error);
             return Err(Refused);
         }
-        if harm::refuse(candidate, kind, extent, grows, survey, messages) {
+        if harm::refuse(candidate, kind, extent, grows, survey) {
             return Err(Refused);
         }
-        let region = self.used(&path, region, zones, messages).ok_or(Refused)?;
+        let region = self.used(&path, region, zones).ok_or(Refused)?;
         let region = self.with_last_block(region, extent);
         let extends = harm::extends(candidate, kind, region.needed, survey);
-        note(candidate, region, survey, messages);
+        note(candidate, region, survey);
         let strides = load.strided.is_some() && wanted.share.is_none();
         Ok(Some(FilePlan {
             path,
@@ -147,30 +145,24 @@ impl JobInstance<'_> {
 
     /// The part of a region that the job uses: whole zones, and the share of this host. `None`: a message says why
     /// there is none.
-    fn used(
-        &self,
-        path: &Path,
-        region: Region,
-        zones: Option<Zones>,
-        messages: &mut Messages,
-    ) -> Option<Region> {
+    fn used(&self, path: &Path, region: Region, zones: Option<Zones>) -> Option<Region> {
         let candidate = self.candidate(path);
-        let region = zones::whole(candidate, region, zones, messages)?;
+        let region = zones::whole(candidate, region, zones)?;
         match self.wanted.share {
-            Some(share) => share.part(candidate, region, zones, messages),
+            Some(share) => share.part(candidate, region, zones),
             None => Some(region),
         }
     }
 }
 
 /// Warns of options that have no effect on a file of this kind.
-fn without_effect(candidate: Candidate, kind: FileKind, messages: &mut Messages) {
+fn without_effect(candidate: Candidate, kind: FileKind) {
     let Candidate { job, path, usage } = candidate;
     if usage.access.appends_only_regular(kind) {
-        messages.push(append_ignored(job, path));
+        job.report(append_ignored(job, path));
     }
     if job.get(SPACE_RESERVE) > Bytes::ZERO && kind != FileKind::Regular {
-        messages.push(no_space_to_watch(job, path));
+        job.report(no_space_to_watch(job, path));
     }
 }
 
@@ -225,13 +217,13 @@ fn filled(candidate: Candidate, extent: Extent, wanted: &Wanted, survey: &Survey
     wanted
 }
 
-fn note(candidate: Candidate, region: Region, survey: &mut Survey, messages: &mut Messages) {
+fn note(candidate: Candidate, region: Region, survey: &mut Survey) {
     let Candidate { job, path, .. } = candidate;
     if let Some(size) = region.needed {
         survey.plan(path, size.0);
     }
     if let Some(asked) = region.asked {
-        messages.push(job.adjusted(
+        job.report(job.adjusted(
             SIZE,
             format!(
                 "`{}` has only {} bytes after offset {}, not the {asked} that `size` asks for; \

@@ -39,21 +39,15 @@ use fiord_types::Bytes;
 
 use crate::load::distribution;
 use crate::model::{FileService, JobPlan, Layout, NameCall, OpenPlan, Target};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Reads the options of the target, without its files, which depend on the instance.
-pub(crate) fn target(
-    job: Reading,
-    open: OpenPlan,
-    layout: Layout,
-    messages: &mut Messages,
-) -> Target {
+pub(crate) fn target(job: Reading, open: OpenPlan, layout: Layout) -> Target {
     Target {
         files: Vec::new(),
         open_files: 1,
         reopens: false,
-        service: service(job, messages),
+        service: service(job),
         open,
         layout,
         lock: job.get(LOCKFILE),
@@ -64,17 +58,17 @@ pub(crate) fn target(
 }
 
 /// Reads `file_service_type`.
-fn service(job: Reading, messages: &mut Messages) -> FileService {
+fn service(job: Reading) -> FileService {
     let WithSuffix { word, suffix } = job.get(FILE_SERVICE_TYPE);
     if let FileServiceType::Zipf | FileServiceType::Pareto | FileServiceType::Normal = word {
-        return distribution::of_files(job, word.word(), suffix.as_deref(), messages)
+        return distribution::of_files(job, word.word(), suffix.as_deref())
             .map_or(FileService::RoundRobin(1), FileService::Skewed);
     }
     let each = match suffix.as_deref().map(|s| s.trim().parse::<u32>()) {
         None => 1,
         Some(Ok(n)) if n > 0 => n,
         Some(_) => {
-            messages.push(
+            job.report(
                 job.error(FILE_SERVICE_TYPE, "the number of I/Os to each file must be 1 or more")
                     .help(format!("To fix: write `file_service_type={}:8`", word.word())),
             );

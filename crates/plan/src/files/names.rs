@@ -12,19 +12,14 @@ use crate::files::usage::Candidate;
 use crate::machine::facts::FoundKind;
 use crate::machine::survey::Survey;
 use crate::model::{EngineAccess, FileKind, NameCall};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The kind and the extent of what has a name. `None`: the job cannot use the name, and a message says why.
-pub(crate) fn target(
-    candidate: Candidate,
-    survey: &mut Survey,
-    messages: &mut Messages,
-) -> Option<(FileKind, Extent)> {
-    extent(candidate, survey, messages).map(|extent| (FileKind::Name, extent))
+pub(crate) fn target(candidate: Candidate, survey: &mut Survey) -> Option<(FileKind, Extent)> {
+    extent(candidate, survey).map(|extent| (FileKind::Name, extent))
 }
 
-fn extent(candidate: Candidate, survey: &mut Survey, messages: &mut Messages) -> Option<Extent> {
+fn extent(candidate: Candidate, survey: &mut Survey) -> Option<Extent> {
     let Candidate { job, path, usage } = candidate;
     let call = usage.engine.access.name_call()?;
     let found = match survey.look(path) {
@@ -32,12 +27,12 @@ fn extent(candidate: Candidate, survey: &mut Survey, messages: &mut Messages) ->
         Err(e) if e.kind == ErrorKind::NotFound => {
             let planned = survey.planned(path);
             if planned.is_none() && !call.creates() {
-                paths::may_create(candidate, messages)?;
+                paths::may_create(candidate)?;
             }
             return Some(Extent::Growable(planned));
         }
         Err(e) => {
-            messages.push(paths::cannot_look(job, path, &e));
+            job.report(paths::cannot_look(job, path, &e));
             return None;
         }
     };
@@ -48,7 +43,7 @@ fn extent(candidate: Candidate, survey: &mut Survey, messages: &mut Messages) ->
             Some(Extent::Endless)
         }
         kind => {
-            messages.push(other_kind(job, path, call, kind));
+            job.report(other_kind(job, path, call, kind));
             None
         }
     }

@@ -17,37 +17,32 @@ use crate::load::zones;
 use crate::machine::facts::{Found, FoundKind, Passthrough};
 use crate::machine::survey::{LookupError, Survey};
 use crate::model::{FileKind, Layout, Mix};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The kind of the file at a path, and its size. `None`: the job cannot use it, and a message says
 /// why.
-pub(crate) fn kind_of(
-    candidate: Candidate,
-    survey: &mut Survey,
-    messages: &mut Messages,
-) -> Option<(FileKind, Extent)> {
+pub(crate) fn kind_of(candidate: Candidate, survey: &mut Survey) -> Option<(FileKind, Extent)> {
     let Candidate { job, path, usage } = candidate;
     let opened = match usage.target {
-        TargetRule::Unopened(rule) => return rule(candidate, survey, messages),
+        TargetRule::Unopened(rule) => return rule(candidate, survey),
         TargetRule::Opened(rule) => rule,
     };
     if path == Path::new("-") {
-        pipe(job, path, messages);
+        pipe(job, path);
         return None;
     }
     let found = match survey.look(path) {
         Ok(found) => found,
         Err(e) if e.kind == ErrorKind::NotFound => {
-            return missing(candidate, &e, survey, messages);
+            return missing(candidate, &e, survey);
         }
         Err(e) => {
-            messages.push(cannot_look(job, path, &e));
+            job.report(cannot_look(job, path, &e));
             return None;
         }
     };
-    may_use(candidate, found, survey, messages)?;
-    opened(candidate, found, survey, messages)
+    may_use(candidate, found, survey)?;
+    opened(candidate, found, survey)
 }
 
 /// The kind and size that a missing file will have. `None`: a message says why the job cannot create it.
@@ -55,24 +50,23 @@ fn missing(
     candidate: Candidate,
     error: &LookupError,
     survey: &mut Survey,
-    messages: &mut Messages,
 ) -> Option<(FileKind, Extent)> {
     let Candidate { job, path, usage } = candidate;
     let for_devices = is_for_devices(path, survey);
     let planned = survey.planned(path);
     // A file that an earlier job makes is a regular file.
     if planned.is_some() && usage.trims_need_device() && !zones::wanted(job) {
-        messages.push(no_trims(candidate));
+        job.report(no_trims(candidate));
         return None;
     }
     if usage.engine.names_target() && !for_devices {
         if planned.is_none() {
-            messages.push(no_target(job, path));
+            job.report(no_target(job, path));
         }
         return planned.map(|size| (FileKind::Regular, Extent::Fixed(size)));
     }
     if usage.stated.is_some_and(|kind| !is_regular(kind)) || usage.engine.access.needs_device() {
-        messages.push(match for_devices {
+        job.report(match for_devices {
             true => no_device(job, path),
             false => cannot_look(job, path, error),
         });
@@ -80,11 +74,11 @@ fn missing(
     }
     if planned.is_none() {
         if !usage.access.mounted_write && for_devices {
-            messages.push(no_device(job, path));
+            job.report(no_device(job, path));
             return None;
         }
-        may_create(candidate, messages)?;
-        readable_when_made(job, path, usage.mix, &usage.layout, messages);
+        may_create(candidate)?;
+        readable_when_made(job, path, usage.mix, &usage.layout);
     }
     Some((FileKind::Regular, Extent::Growable(planned)))
 }
@@ -112,10 +106,9 @@ pub(crate) fn plain(
     candidate: Candidate,
     found: Found,
     survey: &mut Survey,
-    messages: &mut Messages,
 ) -> Option<(FileKind, Extent)> {
     let Candidate { job, path, usage } = candidate;
-    reads_and_writes(candidate, found, survey, messages)?;
+    reads_and_writes(candidate, found, survey)?;
     match found.kind {
         FoundKind::Regular => {
             let now = found.size.max(survey.planned(path).unwrap_or(0));
@@ -129,7 +122,7 @@ pub(crate) fn plain(
         FoundKind::Char if found.size > 0 => Some((FileKind::Char, Extent::Fixed(found.size))),
         FoundKind::Char => Some((FileKind::Char, Extent::Endless)),
         FoundKind::Pipe => {
-            pipe(job, path, messages);
+            pipe(job, path);
             None
         }
         FoundKind::Directory => None,
@@ -137,12 +130,7 @@ pub(crate) fn plain(
 }
 
 /// Refuses a device that takes only commands. `None`: it does, and a message says so.
-fn reads_and_writes(
-    candidate: Candidate,
-    found: Found,
-    survey: &Survey,
-    messages: &mut Messages,
-) -> Option<()> {
+fn reads_and_writes(candidate: Candidate, found: Found, survey: &Survey) -> Option<()> {
     let Candidate { job, path, .. } = candidate;
     let shown = path.display();
     let takes = match found.kind {
@@ -169,7 +157,7 @@ fn reads_and_writes(
             )
         }
     };
-    messages.push(job.error(FILENAME, what).help(help));
+    job.report(job.error(FILENAME, what).help(help));
     None
 }
 
@@ -178,13 +166,13 @@ fn is_regular(kind: FoundKind) -> bool {
 }
 
 /// Checks that `directory` is an existing directory.
-pub(crate) fn directory(job: Reading, path: &Path, survey: &mut Survey, messages: &mut Messages) {
+pub(crate) fn directory(job: Reading, path: &Path, survey: &mut Survey) {
     let why = match survey.look(path) {
         Ok(found) if found.kind == FoundKind::Directory => return,
         Ok(_) => "it is a file".to_string(),
         Err(e) => e.text,
     };
-    messages.push(
+    job.report(
         job.error(DIRECTORY, format!("{} is not a directory: {why}", path.display()))
             .help(format!("To fix: create it: mkdir -p {}", path.display())),
     );
@@ -192,23 +180,23 @@ pub(crate) fn directory(job: Reading, path: &Path, survey: &mut Survey, messages
 
 /// Checks that the job may create a missing file: not with `--readonly`, trims or
 /// `allow_file_create=0`. `None`: a message says why not.
-pub(super) fn may_create(candidate: Candidate, messages: &mut Messages) -> Option<()> {
+pub(super) fn may_create(candidate: Candidate) -> Option<()> {
     let Candidate { job, path, usage } = candidate;
     if usage.readonly {
         let option = naming(job);
         let what =
             format!("`{}` does not exist, and --readonly does not create it", path.display());
-        messages.push(job.error(option, what).help(
+        job.report(job.error(option, what).help(
             "To fix: create the file first: the same job with `create_only=1`, without --readonly",
         ));
         return None;
     }
     if usage.trims_need_device() && !zones::wanted(job) {
-        messages.push(no_trims(candidate));
+        job.report(no_trims(candidate));
         return None;
     }
     if !job.get(ALLOW_FILE_CREATE) {
-        messages.push(
+        job.report(
             job.error(
                 ALLOW_FILE_CREATE,
                 format!(
@@ -224,15 +212,9 @@ pub(super) fn may_create(candidate: Candidate, messages: &mut Messages) -> Optio
 }
 
 /// Refuses a job that only reads a file which it creates empty when it opens it.
-fn readable_when_made(
-    job: Reading,
-    path: &Path,
-    mix: Mix,
-    layout: &Layout,
-    messages: &mut Messages,
-) {
+fn readable_when_made(job: Reading, path: &Path, mix: Mix, layout: &Layout) {
     if layout.on_open && matches!(mix, Mix::Read) {
-        messages.push(
+        job.report(
             job.error(
                 CREATE_ON_OPEN,
                 format!(
@@ -270,8 +252,8 @@ pub(super) fn cannot_look(job: Reading, path: &Path, error: &LookupError) -> Dia
 }
 
 /// Refuses pipes and sockets, which have no offsets.
-fn pipe(job: Reading, path: &Path, messages: &mut Messages) {
-    messages.push(
+fn pipe(job: Reading, path: &Path) {
+    job.report(
         job.error(
             FILENAME,
             format!("`{}` is a pipe or socket: it has no size and no offsets", path.display()),
@@ -282,41 +264,36 @@ fn pipe(job: Reading, path: &Path, messages: &mut Messages) {
 
 /// Checks that the job may use an existing file: its kind, permissions, mounts and block size.
 /// `None`: a message says why not.
-fn may_use(
-    candidate: Candidate,
-    found: Found,
-    survey: &Survey,
-    messages: &mut Messages,
-) -> Option<()> {
+fn may_use(candidate: Candidate, found: Found, survey: &Survey) -> Option<()> {
     let Candidate { job, path, usage } = candidate;
     let shown = path.display();
     if found.kind == FoundKind::Directory {
-        messages.push(job.error(FILENAME, format!("`{shown}` is a directory")).help(format!(
+        job.report(job.error(FILENAME, format!("`{shown}` is a directory")).help(format!(
             "To fix: use `directory={shown}` to put files in it, `opendir={shown}` to use those in it"
         )));
         return None;
     }
     if let Some(stated) = usage.stated.filter(|s| *s != found.kind) {
-        messages.push(job.error(
+        job.report(job.error(
             FILETYPE,
             format!("`{shown}` is {}, not {}", found.kind.in_words(), stated.in_words()),
         ));
         return None;
     }
-    permissions(candidate, found, messages)?;
+    permissions(candidate, found)?;
     match found.kind {
         FoundKind::Block => {
-            not_in_use(candidate, survey, messages)?;
-            block_device(candidate, survey, messages)
+            not_in_use(candidate, survey)?;
+            block_device(candidate, survey)
         }
         // NVMe and SCSI generic devices, raw flash.
-        FoundKind::Char => not_in_use(candidate, survey, messages),
+        FoundKind::Char => not_in_use(candidate, survey),
         FoundKind::Regular if usage.trims_need_device() && !zones::wanted(job) => {
-            messages.push(no_trims(candidate));
+            job.report(no_trims(candidate));
             None
         }
         // A file is in use if it backs a loop device in use.
-        FoundKind::Regular => not_in_use(candidate, survey, messages),
+        FoundKind::Regular => not_in_use(candidate, survey),
         _ => Some(()),
     }
 }
@@ -333,7 +310,7 @@ fn no_trims(candidate: Candidate) -> Diagnostic {
     job.error(RW, what).help("To fix: name a block device, or use `rw=write`")
 }
 
-fn permissions(candidate: Candidate, found: Found, messages: &mut Messages) -> Option<()> {
+fn permissions(candidate: Candidate, found: Found) -> Option<()> {
     let Candidate { job, path, usage } = candidate;
     let denied = match (usage.mix.has(Dir::Read), usage.changes) {
         _ if usage.access.other_user => return Some(()),
@@ -341,7 +318,7 @@ fn permissions(candidate: Candidate, found: Found, messages: &mut Messages) -> O
         (_, true) if !found.writable => "write",
         _ => return Some(()),
     };
-    messages.push(
+    job.report(
         job.error(FILENAME, format!("no permission to {denied} `{}`", path.display()))
             .help("To fix: change the file's permissions, or run as another user (sudo)"),
     );
@@ -349,7 +326,7 @@ fn permissions(candidate: Candidate, found: Found, messages: &mut Messages) -> O
 }
 
 /// Refuses to write to a device that is mounted, held or otherwise in use, or whose use is unknown.
-fn not_in_use(candidate: Candidate, survey: &Survey, messages: &mut Messages) -> Option<()> {
+fn not_in_use(candidate: Candidate, survey: &Survey) -> Option<()> {
     let Candidate { job, path, usage } = candidate;
     let shown = path.display();
     if !usage.changes || usage.access.mounted_write {
@@ -368,18 +345,18 @@ fn not_in_use(candidate: Candidate, survey: &Survey, messages: &mut Messages) ->
             "To fix: resolve that, or set `allow_mounted_write=1` if its data may be lost",
         ),
     };
-    messages.push(job.error(FILENAME, what).help(help));
+    job.report(job.error(FILENAME, what).help(help));
     None
 }
 
-fn block_device(candidate: Candidate, survey: &Survey, messages: &mut Messages) -> Option<()> {
+fn block_device(candidate: Candidate, survey: &Survey) -> Option<()> {
     let Candidate { job, path, usage } = candidate;
     let shown = path.display();
     if usage.access.direct
         && let Some(logical) = survey.facts.logical_block(path).filter(|l| *l > 0)
         && !usage.access.block.is_multiple_of(logical)
     {
-        messages.push(
+        job.report(
             job.error(
                 BS,
                 format!("`direct=1` on `{shown}` needs multiples of its block size of {logical} bytes; the job uses {}", usage.access.block),

@@ -8,7 +8,6 @@ use fiord_types::{Bytes, HostIndex};
 use crate::files::region::Region;
 use crate::files::usage::Candidate;
 use crate::model::{EngineAccess, EnginePlan, Zones};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Which part of its files a host uses: of N hosts, each uses one N-th of each file, in the order of their ranks.
@@ -44,7 +43,6 @@ impl HostShare {
         candidate: Candidate,
         region: Region,
         zones: Option<Zones>,
-        messages: &mut Messages,
     ) -> Option<Region> {
         let Candidate { job, path, usage } = candidate;
         let unit = zones.map_or(Bytes::from(usage.largest), |zones| zones.size);
@@ -57,7 +55,7 @@ impl HostShare {
                 region.len
             );
             let help = "To fix: use a larger `size`, fewer hosts, or --hosts-data=same";
-            messages.push(job.error(SIZE, what).help(help));
+            job.report(job.error(SIZE, what).help(help));
             return None;
         }
         Some(part)
@@ -65,12 +63,7 @@ impl HostShare {
 }
 
 /// Refuses jobs whose files have no parts.
-pub(crate) fn check(
-    job: Reading,
-    engine: &EnginePlan,
-    share: Option<HostShare>,
-    messages: &mut Messages,
-) {
+pub(crate) fn check(job: Reading, engine: &EnginePlan, share: Option<HostShare>) {
     if share.is_none() {
         return;
     }
@@ -78,7 +71,7 @@ pub(crate) fn check(
         let what = "--hosts-data=split cannot split a trace";
         let help =
             "To fix: write --hosts-data=same, and give each host a trace: read_iolog=$host.log";
-        messages.push(job.error(READ_IOLOG, what).help(help));
+        job.report(job.error(READ_IOLOG, what).help(help));
     }
     if matches!(engine.def().access, EngineAccess::Names(_)) {
         let name = engine.def().name;
@@ -86,13 +79,13 @@ pub(crate) fn check(
             "--hosts-data=split does not work with ioengine={name}: names cannot be split into parts"
         );
         let help = "To fix: write --hosts-data=private, and give each host a directory: directory=/data/$host";
-        messages.push(job.error(IOENGINE, what).help(help));
+        job.report(job.error(IOENGINE, what).help(help));
     }
     if job.get(FILL_DEVICE) && job.get(SIZE).is_none() {
         let what =
             "--hosts-data=split cannot split a file that grows until the file system is full";
         let help = "To fix: set `size`, or write --hosts-data=private";
-        messages.push(job.error(FILL_DEVICE, what).help(help));
+        job.report(job.error(FILL_DEVICE, what).help(help));
     }
 }
 

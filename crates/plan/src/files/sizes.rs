@@ -11,7 +11,6 @@ use crate::files::region::{Extent, MAX_FILE, Region};
 use crate::files::share::HostShare;
 use crate::load::{seeds, zones};
 use crate::model::{NameCall, Zones};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The size options of one job, read once for all its files.
@@ -50,11 +49,11 @@ pub(crate) enum NoRegion {
 
 impl Wanted {
     /// Reads the options.
-    pub(crate) fn read(job: Reading, block: u64, seed: u64, messages: &mut Messages) -> Self {
-        let mut amount =
+    pub(crate) fn read(job: Reading, block: u64, seed: u64) -> Self {
+        let amount =
             |option: &'static OptionDef, value: Option<Amount>| match zones::amount(job, value) {
                 Some(Amount::Zones(_)) if !zones::wanted(job) => {
-                    messages.push(
+                    job.report(
                     job.error(
                         option,
                         format!("`{}` is given in zones, but the job has none", option.name),

@@ -20,7 +20,6 @@ use crate::files::usage::Usage;
 use crate::machine::facts::FoundKind;
 use crate::machine::survey::Survey;
 use crate::model::{BlockSize, EngineDef, FileKind, FilePlan, TreePlan};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Maximum number of directories in a tree: each needs memory in each job.
@@ -37,12 +36,12 @@ const OTHERS: [&OptionDef; 5] = [
 
 /// Reads the tree of a job whose engine works on names. Its root and its owner are those of an instance, which
 /// [`file`] sets.
-pub(crate) fn tree(job: Reading, engine: &EngineDef, messages: &mut Messages) -> Option<TreePlan> {
+pub(crate) fn tree(job: Reading, engine: &EngineDef) -> Option<TreePlan> {
     let call = engine.access.name_call()?;
     let Some(items) = job.get(TREE_ITEMS).and_then(NonZeroU32::new) else {
         for option in OTHERS.into_iter().filter(|option| job.spec.setting(*option).is_some()) {
             let what = format!("`{}` needs `tree_items`, which makes the tree", option.name);
-            messages.push(
+            job.report(
                 job.error(option, what).help("To fix: add `tree_items`, such as `tree_items=1000`"),
             );
         }
@@ -52,8 +51,7 @@ pub(crate) fn tree(job: Reading, engine: &EngineDef, messages: &mut Messages) ->
         if job.spec.setting(option).is_some() {
             let what =
                 format!("a tree has items instead of files: `{}` does not apply", option.name);
-            messages
-                .push(job.error(option, what).help("To fix: leave it out, and set `tree_items`"));
+            job.report(job.error(option, what).help("To fix: leave it out, and set `tree_items`"));
         }
     }
     Some(TreePlan {
@@ -76,16 +74,15 @@ pub(crate) fn file(
     tree: &mut TreePlan,
     mut paths: Vec<PathBuf>,
     survey: &mut Survey,
-    messages: &mut Messages,
 ) -> Vec<FilePlan> {
     let JobInstance { job, load, usage, .. } = instance;
     let root = paths.pop().filter(|_| paths.is_empty() && !usage.generated);
     let Some(root) = root else {
-        messages.push(no_root(job));
+        job.report(no_root(job));
         return Vec::new();
     };
     let Some(block) = block(usage, &load.blocks) else {
-        messages.push(one_size(job));
+        job.report(one_size(job));
         return Vec::new();
     };
     tree.root = root.clone();
@@ -95,26 +92,26 @@ pub(crate) fn file(
     let few = tree.directories().is_some_and(|count| count <= MAX_DIRECTORIES);
     let len = tree.count().and_then(|count| count.checked_mul(block.into()));
     let Some(len) = len.filter(|len| few && *len <= MAX_FILE) else {
-        messages.push(too_large(job));
+        job.report(too_large(job));
         return Vec::new();
     };
     let made_before = survey.planned(&root).is_some();
     if let Err(error) = may_be_root(job, &root, survey) {
-        messages.push(*error);
+        job.report(*error);
         return Vec::new();
     }
     let Some(call) = usage.engine.access.name_call() else { return Vec::new() };
     tree.lays_out = !call.creates() && !made_before;
     if usage.readonly && tree.lays_out {
         let what = "--readonly forbids creating a tree".to_owned();
-        messages.push(job.error(TREE_ITEMS, what).help("To fix: leave out --readonly"));
+        job.report(job.error(TREE_ITEMS, what).help("To fix: leave out --readonly"));
         return Vec::new();
     }
     if !job.get(ALLOW_FILE_CREATE) {
         tree.lays_out = false;
     }
     let (candidate, extent) = (instance.candidate(&root), Extent::Growable(None));
-    if harm::refuse(candidate, FileKind::Name, extent, tree.lays_out, survey, messages) {
+    if harm::refuse(candidate, FileKind::Name, extent, tree.lays_out, survey) {
         return Vec::new();
     }
     if call.creates() {

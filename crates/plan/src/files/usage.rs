@@ -8,7 +8,6 @@ use crate::files::region::Extent;
 use crate::machine::facts::{Found, FoundKind};
 use crate::machine::survey::Survey;
 use crate::model::{EngineDef, FileKind, Layout, Mix, OpenPlan};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The properties of a job that matter for naming, checking and sizing its files.
@@ -56,11 +55,11 @@ pub(crate) struct Candidate<'a> {
 
 /// Determines the kind and the extent of a target that the engine does not open. `None`: the job cannot use the target, and a
 /// message says why.
-type Unopened = fn(Candidate, &mut Survey, &mut Messages) -> Option<(FileKind, Extent)>;
+type Unopened = fn(Candidate, &mut Survey) -> Option<(FileKind, Extent)>;
 
 /// Determines the kind and the extent of a file or device that exists and that the job may use. `None`: the engine cannot use
 /// it, and a message says why.
-type Opened = fn(Candidate, Found, &mut Survey, &mut Messages) -> Option<(FileKind, Extent)>;
+type Opened = fn(Candidate, Found, &mut Survey) -> Option<(FileKind, Extent)>;
 
 /// How the kind and the extent of a target are determined.
 #[derive(Debug, Clone, Copy)]

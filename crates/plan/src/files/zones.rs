@@ -17,7 +17,6 @@ use crate::files::usage::Candidate;
 use crate::machine::facts::{Passthrough, ZoneFacts};
 use crate::machine::survey::Survey;
 use crate::model::{BlockSize, FileKind, Load, Zoned, Zones};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The smallest size of a zone in bytes.
@@ -30,19 +29,18 @@ pub(crate) fn of_file(
     kind: FileKind,
     load: &Load,
     survey: &mut Survey,
-    messages: &mut Messages,
 ) -> Option<Zones> {
     let Candidate { job, path, usage } = candidate;
     let real = match real(path, kind, survey) {
         Real::Zoned(facts) => Some(facts),
         Real::Plain if job.spec.engine().needs_zones => {
-            messages.push(without_zones(job, path));
+            job.report(without_zones(job, path));
             return None;
         }
         Real::Plain => None,
         Real::Unknown(_) if load.zoned.is_none() => None,
         Real::Unknown(why) => {
-            messages.push(
+            job.report(
                 job.error(
                     FILENAME,
                     format!("cannot determine the zones of `{}`: {why}", path.display()),
@@ -55,7 +53,7 @@ pub(crate) fn of_file(
     let writes = load.mix.has(Dir::Write);
     let Some(zoned) = load.zoned else {
         if real.is_some() && (writes || load.mix.has(Dir::Trim)) {
-            messages.push(
+            job.report(
                 job.warning(
                     ZONEMODE,
                     format!(
@@ -70,13 +68,13 @@ pub(crate) fn of_file(
         return None;
     };
     let zones = match real {
-        Some(facts) => device(job, path, facts, &zoned, messages)?,
-        None => emulated(job, path, messages)?,
+        Some(facts) => device(job, path, facts, &zoned)?,
+        None => emulated(job, path)?,
     };
-    skips(job, zones, messages);
+    skips(job, zones);
     let commands = job.spec.engine().access.sends_commands();
     if real.is_some() && writes && !usage.access.direct && !commands && kind == FileKind::Block {
-        messages.push(
+        job.report(
             job.error(
                 DIRECT,
                 format!(
@@ -88,7 +86,7 @@ pub(crate) fn of_file(
             .help("To fix: add `direct=1`"),
         );
     }
-    blocks(job, load, zones, messages);
+    blocks(job, load, zones);
     Some(zones)
 }
 
@@ -103,7 +101,7 @@ fn without_zones(job: Reading, path: &Path) -> Diagnostic {
 }
 
 /// Refuses `zoneskip`, which does not work with zones that are written sequentially.
-fn skips(job: Reading, zones: Zones, messages: &mut Messages) {
+fn skips(job: Reading, zones: Zones) {
     let (asked, whole) = match job.get(ZONESKIP) {
         Amount::Bytes(0) => return,
         Amount::Bytes(bytes) => (bytes.to_string(), Bytes(bytes).is_multiple_of(zones.size)),
@@ -118,8 +116,7 @@ fn skips(job: Reading, zones: Zones, messages: &mut Messages) {
             format!("zoneskip {asked} is not a multiple of the device zone size {}", zones.size)
         }
     };
-    messages
-        .push(job.error(ZONESKIP, what).help("To fix: leave it out, or use `zonemode=strided`"));
+    job.report(job.error(ZONESKIP, what).help("To fix: leave it out, or use `zonemode=strided`"));
 }
 
 /// The zones of a target itself, without emulation.
@@ -171,16 +168,10 @@ fn of_namespace(path: &Path, survey: &mut Survey) -> Real {
     }
 }
 
-fn device(
-    job: Reading,
-    path: &Path,
-    facts: ZoneFacts,
-    zoned: &Zoned,
-    messages: &mut Messages,
-) -> Option<Zones> {
+fn device(job: Reading, path: &Path, facts: ZoneFacts, zoned: &Zoned) -> Option<Zones> {
     let asked = job.get(ZONESIZE).0;
     if asked > 0 && asked != facts.zone_size {
-        messages.push(
+        job.report(
             job.error(
                 ZONESIZE,
                 format!(
@@ -203,7 +194,7 @@ fn device(
             Some(active) if active < most => "Exceeded max_active_zones limit: ",
             _ => "",
         };
-        messages.push(
+        job.report(
             job.error(
                 MAX_OPEN_ZONES,
                 format!(
@@ -218,10 +209,10 @@ fn device(
     Some(Zones { size: Bytes(facts.zone_size), emulated: None })
 }
 
-fn emulated(job: Reading, path: &Path, messages: &mut Messages) -> Option<Zones> {
+fn emulated(job: Reading, path: &Path) -> Option<Zones> {
     let size = job.get(ZONESIZE);
     if size == Bytes::ZERO {
-        messages.push(
+        job.report(
             job.error(
                 ZONESIZE,
                 format!(
@@ -235,7 +226,7 @@ fn emulated(job: Reading, path: &Path, messages: &mut Messages) -> Option<Zones>
         return None;
     }
     if size < Bytes(SECTOR) {
-        messages.push(
+        job.report(
             job.error(
                 ZONESIZE,
                 format!(
@@ -249,7 +240,7 @@ fn emulated(job: Reading, path: &Path, messages: &mut Messages) -> Option<Zones>
     }
     let capacity = Some(job.get(ZONECAPACITY)).filter(|c| *c > Bytes::ZERO).unwrap_or(size);
     if capacity > size {
-        messages.push(
+        job.report(
             job.error(
                 ZONECAPACITY,
                 format!("job parameter zonecapacity {capacity} is larger than zone size {size}"),
@@ -262,12 +253,12 @@ fn emulated(job: Reading, path: &Path, messages: &mut Messages) -> Option<Zones>
 }
 
 /// Refuses block sizes of which none fits a zone. Larger blocks of a range are cut.
-fn blocks(job: Reading, load: &Load, zones: Zones, messages: &mut Messages) {
+fn blocks(job: Reading, load: &Load, zones: Zones) {
     let capacity = zones.emulated.unwrap_or(zones.size);
     let dirs = [Dir::Read, Dir::Write].into_iter().filter(|dir| load.mix.has(*dir));
     let least = dirs.map(|dir| load.blocks[dir].min()).max().unwrap_or(0);
     if Bytes::from(least) > capacity {
-        messages.push(
+        job.report(
             job.error(
                 BS,
                 format!(
@@ -279,7 +270,7 @@ fn blocks(job: Reading, load: &Load, zones: Zones, messages: &mut Messages) {
     }
     let trim = &load.blocks[Dir::Trim];
     if load.mix.has(Dir::Trim) && *trim != BlockSize::Fixed(zones.size.0.try_into().unwrap_or(0)) {
-        messages.push(
+        job.report(
             job.error(
                 BS,
                 format!("trim block size {} is not the zone size {}", trim.max(), zones.size),
@@ -291,17 +282,12 @@ fn blocks(job: Reading, load: &Load, zones: Zones, messages: &mut Messages) {
 
 /// Shrinks a region to whole zones. `None`: it contains no zone, or extends past the end of the
 /// target, and a message says so.
-pub(crate) fn whole(
-    candidate: Candidate,
-    region: Region,
-    zones: Option<Zones>,
-    messages: &mut Messages,
-) -> Option<Region> {
+pub(crate) fn whole(candidate: Candidate, region: Region, zones: Option<Zones>) -> Option<Region> {
     let Candidate { job, path, .. } = candidate;
     let Some(zones) = zones else { return Some(region) };
     let shown = path.display();
     if let Some(asked) = region.asked {
-        messages.push(
+        job.report(
             job.error(
                 SIZE,
                 format!(
@@ -321,13 +307,13 @@ pub(crate) fn whole(
     let offset = region.offset.round_up(zones.size);
     let last = end.round_down(zones.size);
     if offset >= last {
-        messages.push(job.error(SIZE, format!("{shown}: io_size must be at least one zone")).help(
+        job.report(job.error(SIZE, format!("{shown}: io_size must be at least one zone")).help(
             format!("To fix: use a larger `size`: zones of `{shown}` have {} bytes", zones.size),
         ));
         return None;
     }
-    let mut note = |option: &'static OptionDef, what: String| {
-        messages.push(
+    let note = |option: &'static OptionDef, what: String| {
+        job.report(
             job.adjusted(option, format!("{shown}: {what}: zones have {} bytes", zones.size)),
         );
     };

@@ -9,7 +9,6 @@ use fiord_types::{Dir, PerDir};
 
 use super::mix;
 use crate::model::{BlockSize, Generator, Load, Mix, SeqRandSizes};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The default of `bs` in bytes.
@@ -19,8 +18,8 @@ const SECTOR: u64 = 512;
 
 /// The block sizes of a job. `bssplit` takes precedence over `bsrange`, and `bsrange` over `bs`,
 /// regardless of their order.
-pub(crate) fn sizes(job: Reading, messages: &mut Messages) -> PerDir<BlockSize> {
-    let typed = typed(job, messages);
+pub(crate) fn sizes(job: Reading) -> PerDir<BlockSize> {
+    let typed = typed(job);
     let Some(both) = seq_rand(job, &typed) else { return typed };
     let (_, random) = mix(job);
     let percent = job.get(PERCENTAGE_RANDOM);
@@ -45,24 +44,24 @@ pub(crate) fn seq_rand(job: Reading, typed: &PerDir<BlockSize>) -> Option<Box<Se
 }
 
 /// The block sizes as typed for reads, writes and trims.
-pub(crate) fn typed(job: Reading, messages: &mut Messages) -> PerDir<BlockSize> {
+pub(crate) fn typed(job: Reading) -> PerDir<BlockSize> {
     let plain = job.get(BS);
     let ranges = job.get(BSRANGE).unwrap_or_default();
     let splits = job.get(BSSPLIT).unwrap_or_default();
     PerDir::from_fn(|dir| {
         if !splits[dir].is_empty() {
-            return of_split(job, &splits[dir], messages);
+            return of_split(job, &splits[dir]);
         }
         if let Some(range) = ranges[dir] {
-            let min = fit(job, BSRANGE.def(), range.low(), messages);
+            let min = fit(job, BSRANGE.def(), range.low());
             let max = match range.low() == range.high() {
                 true => min,
-                false => largest(job, (min, range.high()), messages),
+                false => largest(job, (min, range.high())),
             };
             return if min == max { BlockSize::Fixed(min) } else { BlockSize::Range { min, max } };
         }
         let bytes = plain[dir].map_or(DEFAULT.into(), |bytes| bytes.0);
-        BlockSize::Fixed(fit(job, BS.def(), bytes, messages))
+        BlockSize::Fixed(fit(job, BS.def(), bytes))
     })
 }
 
@@ -72,11 +71,11 @@ pub(crate) fn size_option(job: Reading) -> &'static OptionDef {
     others.into_iter().find(|option| job.is_set(*option)).unwrap_or(BS.def())
 }
 
-fn of_split(job: Reading, split: &[(u64, u8)], messages: &mut Messages) -> BlockSize {
+fn of_split(job: Reading, split: &[(u64, u8)]) -> BlockSize {
     let used: Vec<(u32, u8)> = split
         .iter()
         .filter(|(_, share)| *share > 0 || split.len() == 1)
-        .map(|(bytes, share)| (fit(job, BSSPLIT.def(), *bytes, messages), *share))
+        .map(|(bytes, share)| (fit(job, BSSPLIT.def(), *bytes), *share))
         .collect();
     match used.as_slice() {
         [] => BlockSize::Fixed(DEFAULT),
@@ -85,9 +84,9 @@ fn of_split(job: Reading, split: &[(u64, u8)], messages: &mut Messages) -> Block
     }
 }
 
-fn fit(job: Reading, option: &'static OptionDef, bytes: u64, messages: &mut Messages) -> u32 {
+fn fit(job: Reading, option: &'static OptionDef, bytes: u64) -> u32 {
     if bytes == 0 {
-        messages.push(
+        job.report(
             job.error(option, "a block size of 0 moves no data").help("To fix: write `bs=4k`"),
         );
         return DEFAULT;
@@ -98,7 +97,7 @@ fn fit(job: Reading, option: &'static OptionDef, bytes: u64, messages: &mut Mess
             "blocks of {bytes} bytes are split into {} I/Os of {part} bytes each: an I/O must be smaller than 4 GiB",
             bytes.div_ceil(part.into())
         );
-        messages.push(job.adjusted(option, what));
+        job.report(job.adjusted(option, what));
         part
     })
 }
@@ -117,13 +116,13 @@ fn part_of(bytes: u64) -> u32 {
 }
 
 /// The largest block of a range that begins at `min`.
-fn largest(job: Reading, (min, max): (u32, u64), messages: &mut Messages) -> u32 {
+fn largest(job: Reading, (min, max): (u32, u64)) -> u32 {
     u32::try_from(max).unwrap_or_else(|_| {
         let largest = u32::MAX - u32::MAX % min.max(1);
         let what = format!(
             "the largest block is {largest} bytes instead of {max}: an I/O must be smaller than 4 GiB"
         );
-        messages.push(job.adjusted(BSRANGE, what));
+        job.report(job.adjusted(BSRANGE, what));
         largest
     })
 }
@@ -144,19 +143,19 @@ pub(crate) fn off_grid(align: &PerDir<u64>, blocks: &PerDir<BlockSize>, mix: Mix
 }
 
 /// Checks alignment and block sizes.
-pub(crate) fn check(job: Reading, load: &Load, messages: &mut Messages) {
-    warn_off_grid(job, load, messages);
+pub(crate) fn check(job: Reading, load: &Load) {
+    warn_off_grid(job, load);
 }
 
 /// Warns of an alignment other than the block size, which turns off the map of random blocks.
-fn warn_off_grid(job: Reading, load: &Load, messages: &mut Messages) {
+fn warn_off_grid(job: Reading, load: &Load) {
     let traced = matches!(load.mix, Mix::Trace { .. });
     if load.random
         && !traced
         && !job.get(NORANDOMMAP)
         && off_grid(&load.align, &load.blocks, load.mix)
     {
-        messages.push(job.warning(
+        job.report(job.warning(
             BA,
             match load.generator {
                 Generator::Lfsr => "blockalign= is not the block size: blocks overlap, or leave gaps",

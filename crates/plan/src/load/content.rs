@@ -14,7 +14,6 @@ use fiord_types::{Bytes, Dir, PerDir};
 use crate::machine::facts::FoundKind;
 use crate::machine::survey::Survey;
 use crate::model::{BlockSize, Compress, ContentPlan, Dedupe, JobPlan, Mix, Shape};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The block size in bytes at which storage systems look for duplicates.
@@ -22,16 +21,11 @@ const BLOCK: u64 = 4096;
 
 /// Chooses the contents. Compressible and duplicate contents take precedence over a pattern, a
 /// pattern over zeros, zeros over refilling, and refilling over scrambling.
-pub(crate) fn content(
-    job: Reading,
-    blocks: &PerDir<BlockSize>,
-    mix: Mix,
-    messages: &mut Messages,
-) -> ContentPlan {
+pub(crate) fn content(job: Reading, blocks: &PerDir<BlockSize>, mix: Mix) -> ContentPlan {
     let unchecked = unchecked_pattern(job);
     let pattern = unchecked.or(job.get(BUFFER_PATTERN)).unwrap_or_default();
     if mix.has(Dir::Write) {
-        longer_than_a_block(job, &pattern, blocks[Dir::Write].max(), messages);
+        longer_than_a_block(job, &pattern, blocks[Dir::Write].max());
     }
     let compress = match job.get(BUFFER_COMPRESS_PERCENTAGE).unwrap_or(0) {
         0 => None,
@@ -47,7 +41,7 @@ pub(crate) fn content(
         share => {
             let set = job.get(DEDUPE_WORKING_SET_PERCENTAGE);
             let working_set = (job.get(DEDUPE_MODE) == DedupeMode::WorkingSet).then_some(set);
-            room_for_working_set(job, share, working_set, messages);
+            room_for_working_set(job, share, working_set);
             let global = job.get(DEDUPE_GLOBAL);
             Some(Dedupe { percent: share, working_set, global, blocks: 0 })
         }
@@ -75,18 +69,13 @@ fn unchecked_pattern(job: Reading) -> Option<Vec<PatternPart>> {
 }
 
 /// Reads `buffer_crc`.
-pub(crate) fn crc(
-    job: Reading,
-    blocks: &PerDir<BlockSize>,
-    mix: Mix,
-    messages: &mut Messages,
-) -> bool {
+pub(crate) fn crc(job: Reading, blocks: &PerDir<BlockSize>, mix: Mix) -> bool {
     /// Four bytes of CRC-32C, and at least one byte that it covers.
     const MIN_BLOCK: u32 = 5;
     let wanted = job.get(BUFFER_CRC) && mix.has(Dir::Write);
     let least = blocks[Dir::Write].min();
     if wanted && least < MIN_BLOCK {
-        messages.push(
+        job.report(
             job.error(BUFFER_CRC, format!("a block of {least} bytes has no room for its CRC"))
                 .help(format!(
                     "To fix: use blocks of {MIN_BLOCK} bytes or more, or leave out `buffer_crc`"
@@ -97,18 +86,13 @@ pub(crate) fn crc(
 }
 
 /// Refuses patterns from files that are missing, empty or not readable, before the layout starts.
-pub(crate) fn pattern_files(job: Reading, survey: &mut Survey, messages: &mut Messages) {
+pub(crate) fn pattern_files(job: Reading, survey: &mut Survey) {
     for option in [BUFFER_PATTERN, VERIFY_PATTERN] {
-        files_of(job, option, survey, messages);
+        files_of(job, option, survey);
     }
 }
 
-fn files_of(
-    job: Reading,
-    option: Opt<Option<Vec<PatternPart>>>,
-    survey: &mut Survey,
-    messages: &mut Messages,
-) {
+fn files_of(job: Reading, option: Opt<Option<Vec<PatternPart>>>, survey: &mut Survey) {
     for part in job.get(option).unwrap_or_default() {
         let PatternPart::File(name) = part else { continue };
         let wrong = match survey.look(Path::new(&name)) {
@@ -118,7 +102,7 @@ fn files_of(
             Ok(_) => continue,
             Err(unseen) => format!("cannot be read: {}", unseen.text),
         };
-        messages.push(
+        job.report(
             job.error(option, format!("the pattern's file `{name}` {wrong}"))
                 .help("To fix: put a text in double quotes, the name of a file in single quotes"),
         );
@@ -127,7 +111,7 @@ fn files_of(
 
 /// Warns of a pattern that is longer than a block, because the job never writes its rest. Patterns
 /// from files are cut without a warning, as documented.
-fn longer_than_a_block(job: Reading, pattern: &[PatternPart], block: u32, messages: &mut Messages) {
+fn longer_than_a_block(job: Reading, pattern: &[PatternPart], block: u32) {
     let bytes: usize = pattern
         .iter()
         .map(|part| match part {
@@ -137,7 +121,7 @@ fn longer_than_a_block(job: Reading, pattern: &[PatternPart], block: u32, messag
         })
         .sum();
     if bytes > block as usize {
-        messages.push(
+        job.report(
             job.warning(
                 BUFFER_PATTERN,
                 format!(
@@ -152,13 +136,13 @@ fn longer_than_a_block(job: Reading, pattern: &[PatternPart], block: u32, messag
 
 /// Checks that working set and duplicates together are at most all blocks: the first copy of a
 /// block in the working set is not a duplicate.
-fn room_for_working_set(job: Reading, share: u8, set: Option<u8>, messages: &mut Messages) {
+fn room_for_working_set(job: Reading, share: u8, set: Option<u8>) {
     match set {
-        Some(0) => messages.push(
+        Some(0) => job.report(
             job.error(DEDUPE_WORKING_SET_PERCENTAGE, "a working set of 0 % has no block to repeat")
                 .help("To fix: use 1 to 99, or `dedupe_mode=repeat`"),
         ),
-        Some(set) if u32::from(set) + u32::from(share) > 100 => messages.push(
+        Some(set) if u32::from(set) + u32::from(share) > 100 => job.report(
             job.error(
                 DEDUPE_PERCENTAGE,
                 format!(

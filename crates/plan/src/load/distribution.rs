@@ -13,7 +13,6 @@ use fiord_types::{Bytes, PerDir, program};
 use crate::model::{
     Distribution, FilePlan, Law, Load, Skew, Strided, ZoneShare, ZoneSize, ZoneSkip,
 };
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Maximum number of zones in one direction.
@@ -22,7 +21,7 @@ const MAX_ZONES: usize = 256;
 const MAX_STEPS: usize = 64;
 
 /// Reads `random_distribution`.
-pub(crate) fn of_offsets(job: Reading, messages: &mut Messages) -> Distribution {
+pub(crate) fn of_offsets(job: Reading) -> Distribution {
     let WithSuffix { word, suffix } = job.get(RANDOM_DISTRIBUTION);
     let rest = suffix.as_deref();
     let parts = rest.unwrap_or_default();
@@ -39,23 +38,18 @@ pub(crate) fn of_offsets(job: Reading, messages: &mut Messages) -> Distribution 
         }),
     };
     read.unwrap_or_else(|ValueError { what, help, .. }| {
-        messages.push(job.error(RANDOM_DISTRIBUTION, what).help(help.unwrap_or_default()));
+        job.report(job.error(RANDOM_DISTRIBUTION, what).help(help.unwrap_or_default()));
         Distribution::Even
     })
 }
 
 /// Reads the parameters of a skewed `file_service_type`. `None`: a message says what is wrong.
-pub(crate) fn of_files(
-    job: Reading,
-    word: &str,
-    rest: Option<&str>,
-    messages: &mut Messages,
-) -> Option<Skew> {
+pub(crate) fn of_files(job: Reading, word: &str, rest: Option<&str>) -> Option<Skew> {
     match skew(word, rest) {
         Ok(skew) => Some(skew),
         Err(ValueError { what, help, .. }) => {
             let help = help.unwrap_or_default().replace("random_distribution", "file_service_type");
-            messages.push(job.error(FILE_SERVICE_TYPE, what).help(help));
+            job.report(job.error(FILE_SERVICE_TYPE, what).help(help));
             None
         }
     }
@@ -263,13 +257,13 @@ fn steps(text: &str) -> Result<Vec<u64>, ValueError> {
 }
 
 /// Reads the sizes of `zonemode=strided`. `None`: another mode, or a message says what is wrong.
-pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> {
+pub(crate) fn strided(job: Reading) -> Option<Strided> {
     let transfer = job.get(ZONESIZE);
     match job.get(ZONEMODE) {
         ZoneMode::Strided => {}
         ZoneMode::Zbd => return None,
         ZoneMode::None if transfer > Bytes::ZERO => {
-            messages.push(
+            job.report(
                 job.error(
                     ZONESIZE,
                     program::message(
@@ -283,7 +277,7 @@ pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> 
         ZoneMode::None => return None,
     }
     if transfer == Bytes::ZERO {
-        messages.push(
+        job.report(
             job.error(
                 ZONEMODE,
                 program::message("--zonesize must be specified when using --zonemode=strided"),
@@ -302,7 +296,7 @@ pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> 
 }
 
 /// Refuses distributions and strides that do not fit the files.
-pub(crate) fn fits(job: Reading, load: &Load, files: &[FilePlan], messages: &mut Messages) {
+pub(crate) fn fits(job: Reading, load: &Load, files: &[FilePlan]) {
     let dirs = || load.mix.dirs();
     if !load.random {
         return;
@@ -312,7 +306,7 @@ pub(crate) fn fits(job: Reading, load: &Load, files: &[FilePlan], messages: &mut
     if let Some(zones) = load.strided
         && zones.range < Bytes(block)
     {
-        messages.push(
+        job.report(
             job.error(
                 ZONERANGE,
                 format!("a zone of {} bytes holds no block of {block} for random I/O", zones.range),
@@ -326,7 +320,7 @@ pub(crate) fn fits(job: Reading, load: &Load, files: &[FilePlan], messages: &mut
             let range = load.strided.map_or(Bytes::MAX, |zones| zones.range);
             let held = shortest.len.min(range) / Bytes(largest);
             let Some(beyond) = blocks.iter().find(|b| **b >= held) else { return };
-            messages.push(
+            job.report(
                 job.error(
                     RANDOM_DISTRIBUTION,
                     format!(
@@ -347,7 +341,7 @@ pub(crate) fn fits(job: Reading, load: &Load, files: &[FilePlan], messages: &mut
             };
             let most = dirs().map(|d| sum(&lists[d])).max().unwrap_or_default();
             if most > shortest.len {
-                messages.push(
+                job.report(
                     job.error(
                         RANDOM_DISTRIBUTION,
                         format!(

@@ -36,7 +36,6 @@ use fiord_job::option::value::Bases;
 use fiord_types::{Dir, PerDir};
 
 use crate::model::{BlockSize, Distribution, Generator, Load, Mix, Step};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Reads `rw` and the share of reads; `true`: random offsets.
@@ -65,7 +64,7 @@ fn read_percent(job: Reading) -> u8 {
     }
 }
 
-fn step(job: Reading, random: bool, messages: &mut Messages) -> Step {
+fn step(job: Reading, random: bool) -> Step {
     let Some(text) = job.get(RW).suffix else { return Step::None };
     let unit = if random { Unit::Count } else { Unit::Bytes };
     // As sizes, the number has the bases that were set before it.
@@ -74,7 +73,7 @@ fn step(job: Reading, random: bool, messages: &mut Messages) -> Step {
     let number = match number::integer(&text, unit, &bases) {
         Ok(n) => n,
         Err(e) => {
-            messages.push(job.error(RW, e.what));
+            job.report(job.error(RW, e.what));
             return Step::None;
         }
     };
@@ -83,7 +82,7 @@ fn step(job: Reading, random: bool, messages: &mut Messages) -> Step {
         (true, Ok(n), _) if n > 0 => Step::EveryNth(n),
         (false, _, Ok(n)) => Step::Skip(n),
         _ => {
-            messages.push(
+            job.report(
                 job.error(RW, format!("value out of range: `{text}` after the colon"))
                     .help("To fix: write a number of I/Os for random kinds, a number of bytes for sequential ones"),
             );
@@ -96,7 +95,7 @@ fn random_percent(job: Reading) -> PerDir<u8> {
     job.get(PERCENTAGE_RANDOM).map(|percent| percent.unwrap_or(100))
 }
 
-fn sync_file_range(job: Reading, messages: &mut Messages) -> Option<(u32, u32)> {
+fn sync_file_range(job: Reading) -> Option<(u32, u32)> {
     let words = job.get(SYNC_FILE_RANGE)?;
     // `SYNC_FILE_RANGE_WAIT_BEFORE`, `_WRITE`, `_WAIT_AFTER` (`linux/fs.h`).
     let flags = words.iter().fold(0, |all, item| match item.word {
@@ -109,7 +108,7 @@ fn sync_file_range(job: Reading, messages: &mut Messages) -> Option<(u32, u32)> 
         None => 1,
         Some(Ok(n)) if (1..=i128::from(u32::MAX)).contains(&n) => n as u32,
         Some(_) => {
-            messages.push(
+            job.report(
                 job.error(
                     SYNC_FILE_RANGE,
                     "the number of writes after the colon must be 1 or more",
@@ -123,10 +122,10 @@ fn sync_file_range(job: Reading, messages: &mut Messages) -> Option<(u32, u32)> 
 }
 
 /// Reads the workload of one section. Its seed is 0 here: it depends on the instance.
-pub(crate) fn load(job: Reading, blocks: &PerDir<BlockSize>, messages: &mut Messages) -> Load {
+pub(crate) fn load(job: Reading, blocks: &PerDir<BlockSize>) -> Load {
     let (mix, random) = mix(job);
     // An invalid distribution is an error in a sequential job, too.
-    let distribution = match (distribution::of_offsets(job, messages), random) {
+    let distribution = match (distribution::of_offsets(job), random) {
         (distribution, true) => distribution,
         (_, false) => Distribution::Even,
     };
@@ -137,10 +136,10 @@ pub(crate) fn load(job: Reading, blocks: &PerDir<BlockSize>, messages: &mut Mess
         mix,
         random,
         random_percent: random_percent(job),
-        step: step(job, random, messages),
+        step: step(job, random),
         sequencer: job.get(RW_SEQUENCER),
         blocks: blocks.clone(),
-        seq_rand: blocks::seq_rand(job, &blocks::typed(job, messages)),
+        seq_rand: blocks::seq_rand(job, &blocks::typed(job)),
         align,
         unaligned: job.get(BS_UNALIGNED),
         // A map works only for blocks on a grid. An uneven distribution revisits some blocks before
@@ -152,16 +151,16 @@ pub(crate) fn load(job: Reading, blocks: &PerDir<BlockSize>, messages: &mut Mess
             || ranges > 1 && !matches!(blocks[Dir::Trim], BlockSize::Fixed(_))
             || distribution != Distribution::Even,
         distribution,
-        sprandom: sprandom::sprandom(job, messages),
-        strided: distribution::strided(job, messages),
-        zoned: zones::zoned(job, mix, messages),
+        sprandom: sprandom::sprandom(job),
+        strided: distribution::strided(job),
+        zoned: zones::zoned(job, mix),
         generator,
         seed: 0,
         repeat: job.get(RANDREPEAT),
         fsync: job.get(FSYNC),
         fdatasync: job.get(FDATASYNC),
         write_barrier: job.get(WRITE_BARRIER),
-        sync_file_range: sync_file_range(job, messages),
+        sync_file_range: sync_file_range(job),
         end_fsync: job.get(END_FSYNC),
         fsync_on_close: job.get(FSYNC_ON_CLOSE),
         end_syncfs: job.get(END_SYNCFS),

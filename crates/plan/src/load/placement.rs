@@ -16,7 +16,6 @@ use crate::model::{
     EnginePlan, FileKind, FilePlan, Load, Placement, PlacementKind, PlacementSelect, SchemeRange,
     WritePlacement,
 };
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Maximum number of identifiers in `plids`; more than NVMe has in a list.
@@ -49,19 +48,18 @@ impl PlacementOptions {
         load: &Load,
         engine: &EnginePlan,
         survey: &Survey,
-        messages: &mut Messages,
     ) -> Option<Self> {
-        let (by, named) = kind(job, messages)?;
+        let (by, named) = kind(job)?;
         if !load.mix.has(Dir::Write) {
             return None;
         }
-        engine_has_it(job, by, named, engine, messages)?;
+        engine_has_it(job, by, named, engine)?;
         let listed = match job.get(PLIDS) {
             None => Vec::new(),
             Some(text) => match list(&text) {
                 Ok(listed) => listed,
                 Err(wrong) => {
-                    messages.push(job.error(PLIDS, format!("`{text}`: {}", wrong.what)).help(
+                    job.report(job.error(PLIDS, format!("`{text}`: {}", wrong.what)).help(
                         "To fix: write numbers and ranges separated by commas: `plids=0,2-4`",
                     ));
                     return None;
@@ -70,11 +68,11 @@ impl PlacementOptions {
         };
         let order = match job.get(PLID_SELECT) {
             PlidSelect::Random => Order::Random,
-            PlidSelect::Scheme => Order::Scheme(scheme(job, survey, messages)?),
+            PlidSelect::Scheme => Order::Scheme(scheme(job, survey)?),
             PlidSelect::RoundRobin => Order::RoundRobin,
         };
         if by == PlacementKind::Streams && listed.is_empty() && !matches!(order, Order::Scheme(_)) {
-            messages.push(
+            job.report(
                 job.error(named, "streams need a list of stream numbers")
                     .help("To fix: add `plids=1-4`, the streams that the device has"),
             );
@@ -82,7 +80,7 @@ impl PlacementOptions {
         }
         let by_kernel = engine.def().placement == WritePlacement::KernelStreams;
         if by_kernel && !job.get(DIRECT) {
-            messages.push(
+            job.report(
                 job.error(named, "write streams need direct I/O").help("To fix: add `direct=1`"),
             );
             return None;
@@ -96,16 +94,15 @@ impl PlacementOptions {
         job: Reading,
         files: &[FilePlan],
         survey: &Survey,
-        messages: &mut Messages,
     ) -> Option<Placement> {
         let mut ids = Vec::with_capacity(files.len());
         for file in files {
             ids.push(match self.by {
-                PlacementKind::Fdp => self.handles(job, &file.path, survey, messages)?,
+                PlacementKind::Fdp => self.handles(job, &file.path, survey)?,
                 PlacementKind::Streams => {
                     let ids = self.streams();
                     if self.by_kernel {
-                        kernel_has(job, file, &ids, survey, messages)?;
+                        kernel_has(job, file, &ids, survey)?;
                     }
                     ids
                 }
@@ -120,25 +117,19 @@ impl PlacementOptions {
     }
 
     /// The placement identifiers of a device at the indices that the job lists.
-    fn handles(
-        &self,
-        job: Reading,
-        device: &Path,
-        survey: &Survey,
-        messages: &mut Messages,
-    ) -> Option<Vec<u16>> {
+    fn handles(&self, job: Reading, device: &Path, survey: &Survey) -> Option<Vec<u16>> {
         let shown = device.display();
         let all = match survey.facts.placement_ids(device) {
             Ok(all) if !all.is_empty() => all,
             Ok(_) => {
-                messages.push(
+                job.report(
                     job.error(FILENAME, format!("`{shown}` has no placement handles"))
                         .help("To fix: enable flexible data placement for its endurance group"),
                 );
                 return None;
             }
             Err(why) => {
-                messages.push(
+                job.report(
                     job.error(
                         FILENAME,
                         format!("cannot read the placement handles of `{shown}`: {why}"),
@@ -157,7 +148,7 @@ impl PlacementOptions {
                 Order::Scheme(_) => DP_SCHEME.def(),
                 _ => PLIDS.def(),
             };
-            messages.push(
+            job.report(
                 job.error(option, format!("`{shown}` has no placement handle of index {index}"))
                     .help(format!(
                         "To fix: write indices from 0 to {1}; the device has {0} handles",
@@ -200,12 +191,12 @@ impl PlacementOptions {
 }
 
 /// The placement feature that the job uses, and the option that selects it.
-fn kind(job: Reading, messages: &mut Messages) -> Option<(PlacementKind, &'static OptionDef)> {
+fn kind(job: Reading) -> Option<(PlacementKind, &'static OptionDef)> {
     let feature = job.get(DATAPLACEMENT);
     if job.get(FDP) && job.is_set(DATAPLACEMENT) && feature != DataPlacement::Fdp {
         let word = feature.word();
         let what = format!("`fdp=1` and `dataplacement={word}` contradict each other");
-        messages.push(job.error(FDP, what).help("To fix: leave one of them out"));
+        job.report(job.error(FDP, what).help("To fix: leave one of them out"));
         return None;
     }
     match feature {
@@ -222,7 +213,6 @@ fn engine_has_it(
     by: PlacementKind,
     named: &'static OptionDef,
     engine: &EnginePlan,
-    messages: &mut Messages,
 ) -> Option<()> {
     let has = match engine.def().placement {
         WritePlacement::Commands => true,
@@ -234,7 +224,7 @@ fn engine_has_it(
             PlacementKind::Fdp => "placement handles",
             PlacementKind::Streams => "streams",
         };
-        messages.push(job.error(named, format!("this engine does not support {words}")).help(
+        job.report(job.error(named, format!("this engine does not support {words}")).help(
             "To fix: use `ioengine=io_uring_cmd` on an NVMe generic device such as /dev/ng0n1",
         ));
     }
@@ -243,13 +233,7 @@ fn engine_has_it(
 
 /// Checks that the kernel has these write streams for a file. `None`: it does not, and a message
 /// says so.
-fn kernel_has(
-    job: Reading,
-    file: &FilePlan,
-    ids: &[u16],
-    survey: &Survey,
-    messages: &mut Messages,
-) -> Option<()> {
+fn kernel_has(job: Reading, file: &FilePlan, ids: &[u16], survey: &Survey) -> Option<()> {
     let shown = file.path.display();
     let (what, help) = match survey.facts.write_streams(&file.path) {
         _ if file.kind != FileKind::Block => (
@@ -272,7 +256,7 @@ fn kernel_has(
             ),
         },
     };
-    messages.push(job.error(DATAPLACEMENT, what).help(help));
+    job.report(job.error(DATAPLACEMENT, what).help(help));
     None
 }
 
@@ -299,9 +283,9 @@ fn list(text: &str) -> Result<Vec<u16>, ValueError> {
 }
 
 /// Reads the lines of the `dp_scheme` file. `None`: a message says what is wrong.
-fn scheme(job: Reading, survey: &Survey, messages: &mut Messages) -> Option<Vec<(u64, u64, u16)>> {
+fn scheme(job: Reading, survey: &Survey) -> Option<Vec<(u64, u64, u16)>> {
     let Some(path) = job.get(DP_SCHEME) else {
-        messages.push(job.error(PLID_SELECT, "`plid_select=scheme` needs a scheme").help(
+        job.report(job.error(PLID_SELECT, "`plid_select=scheme` needs a scheme").help(
             "To fix: add `dp_scheme=FILE`, with a line `START, END, IDENTIFIER` for each range",
         ));
         return None;
@@ -310,7 +294,7 @@ fn scheme(job: Reading, survey: &Survey, messages: &mut Messages) -> Option<Vec<
         Ok(text) => text,
         Err(e) => {
             let why = Errno::explain(&e);
-            messages.push(job.error(DP_SCHEME, format!("cannot read `{path}`: {why}")));
+            job.report(job.error(DP_SCHEME, format!("cannot read `{path}`: {why}")));
             return None;
         }
     };
@@ -319,7 +303,7 @@ fn scheme(job: Reading, survey: &Survey, messages: &mut Messages) -> Option<Vec<
         match range(line, job) {
             Ok(range) => lines.push(range),
             Err(wrong) => {
-                messages.push(
+                job.report(
                     job.error(DP_SCHEME, format!("line {} of `{path}`: {}", i + 1, wrong.what))
                         .help("To fix: write start offset, end offset and identifier, separated by commas: `0, 1073741824, 2`"),
                 );
@@ -328,7 +312,7 @@ fn scheme(job: Reading, survey: &Survey, messages: &mut Messages) -> Option<Vec<
         }
     }
     if lines.is_empty() {
-        messages.push(job.error(DP_SCHEME, format!("`{path}` has no lines")));
+        job.report(job.error(DP_SCHEME, format!("`{path}` has no lines")));
         return None;
     }
     Some(lines)

@@ -7,7 +7,6 @@ use fiord_job::option::value::ValueError;
 use fiord_types::{Dir, PerDir};
 
 use crate::model::{BlockSize, EnginePlan, IoPrio, Load, Priorities, PriorityShare};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Real time (`IOPRIO_CLASS_RT`): the default class.
@@ -16,17 +15,12 @@ const REAL_TIME: u8 = 1;
 const DIRS: [Dir; 2] = [Dir::Read, Dir::Write];
 
 /// Reads the priorities of single I/Os. `None`: all I/Os have the priority of the job.
-pub(crate) fn priorities(
-    job: Reading,
-    load: &Load,
-    engine: &EnginePlan,
-    messages: &mut Messages,
-) -> Option<Priorities> {
+pub(crate) fn priorities(job: Reading, load: &Load, engine: &EnginePlan) -> Option<Priorities> {
     let percent = job.get(priority::CMDPRIO_PERCENTAGE);
     let split = job.get(priority::CMDPRIO_BSSPLIT);
     let named = match (&percent, &split) {
         (Some(_), Some(_)) => {
-            messages.push(
+            job.report(
                 job.error(
                     priority::CMDPRIO_BSSPLIT,
                     "cmdprio_percentage and cmdprio_bssplit options are mutually exclusive",
@@ -40,7 +34,7 @@ pub(crate) fn priorities(
         (None, None) => return None,
     };
     if !engine.def().priorities {
-        messages.push(
+        job.report(
             job.error(named, "this engine cannot give single I/Os a priority")
                 .help("To fix: use `ioengine=io_uring` or `ioengine=libaio`, or `prioclass` and `prio` for the whole job"),
         );
@@ -49,7 +43,7 @@ pub(crate) fn priorities(
     let usual = usual(job);
     let mut table = Table::default();
     match split {
-        Some(text) => table.split(job, &text, usual, messages),
+        Some(text) => table.split(job, &text, usual),
         None => {
             for dir in DIRS {
                 let share = percent.and_then(|percent| percent[dir]).unwrap_or(0);
@@ -60,7 +54,7 @@ pub(crate) fn priorities(
     let mut made = Priorities { values: table.values, shares: table.shares };
     for (dir, shares) in made.shares.iter_mut() {
         if load.mix.has(dir) {
-            sizes_exist(job, shares, &load.blocks[dir], messages);
+            sizes_exist(job, shares, &load.blocks[dir]);
         } else {
             shares.clear();
         }
@@ -103,26 +97,26 @@ impl Table {
 
     /// Parses `cmdprio_bssplit`, such as `4k/10:64k/5/2/4,8k/20`: reads, then writes. Ignores a
     /// list for trims.
-    fn split(&mut self, job: Reading, text: &str, usual: PerDir<IoPrio>, messages: &mut Messages) {
+    fn split(&mut self, job: Reading, text: &str, usual: PerDir<IoPrio>) {
         let lists: Vec<&str> = text.split(',').collect();
         for (i, dir) in DIRS.into_iter().enumerate() {
             let list = lists.get(i).or(lists.last()).copied().unwrap_or("");
             for entry in list.split(':').filter(|e| !e.trim().is_empty()) {
                 match entry_of(entry, usual[dir], job) {
-                    Err(wrong) => messages.push(
+                    Err(wrong) => job.report(
                         job.error(priority::CMDPRIO_BSSPLIT, format!("`{entry}`: {}", wrong.what))
                             .help(
                                 "To fix: write `SIZE/PERCENT`, `SIZE/PERCENT/CLASS/LEVEL` or \
                              `SIZE/PERCENT/CLASS/LEVEL/HINT`",
                             ),
                     ),
-                    Ok((_, 0, _)) => messages.push(job.no_effect(
+                    Ok((_, 0, _)) => job.report(job.no_effect(
                         priority::CMDPRIO_BSSPLIT,
                         format!("`{entry}` has a share of 0, so it gives no I/O a priority"),
                     )),
                     Ok((size, percent, value)) => {
                         if !self.add(dir, Some(size), percent, value) {
-                            messages.push(job.error(
+                            job.report(job.error(
                                 priority::CMDPRIO_BSSPLIT,
                                 "there are more than 255 priorities",
                             ));
@@ -131,19 +125,19 @@ impl Table {
                     }
                 }
             }
-            self.sums(job, dir, messages);
+            self.sums(job, dir);
         }
     }
 
     /// Checks that the shares of one size add up to at most 100 per cent.
-    fn sums(&self, job: Reading, dir: Dir, messages: &mut Messages) {
+    fn sums(&self, job: Reading, dir: Dir) {
         let all = &self.shares[dir];
         for share in all {
             let same = all.iter().filter(|s| s.block == share.block);
             let sum: u32 = same.map(|s| u32::from(s.percent)).sum();
             if sum > 100 {
                 let size = share.block.unwrap_or(0);
-                messages.push(
+                job.report(
                     job.error(
                         priority::CMDPRIO_BSSPLIT,
                         format!("the shares of blocks of {size} bytes add up to {sum} per cent"),
@@ -186,15 +180,10 @@ fn entry_of(entry: &str, usual: IoPrio, job: Reading) -> Result<(u32, u8, IoPrio
 }
 
 /// Warns of sizes that no I/O of the job has.
-fn sizes_exist(
-    job: Reading,
-    shares: &[PriorityShare],
-    blocks: &BlockSize,
-    messages: &mut Messages,
-) {
+fn sizes_exist(job: Reading, shares: &[PriorityShare], blocks: &BlockSize) {
     for size in shares.iter().filter_map(|s| s.block) {
         if !occurs(blocks, size) {
-            messages.push(
+            job.report(
                 job.no_effect(
                     priority::CMDPRIO_BSSPLIT,
                     format!(

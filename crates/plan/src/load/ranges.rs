@@ -5,17 +5,16 @@ use fiord_types::Dir;
 
 use crate::load::zones;
 use crate::model::{EnginePlan, FileService, Load, Mix};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Refuses jobs whose trims cannot have several ranges.
-pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
+pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load) {
     let ranges = load.trim_ranges;
     if ranges < 2 {
         return;
     }
-    let mut wrong = |what: &str, help: &str| {
-        messages.push(job.error(NUM_RANGE, what).help(help));
+    let wrong = |what: &str, help: &str| {
+        job.report(job.error(NUM_RANGE, what).help(help));
     };
     if load.mix != Mix::Trim {
         wrong("only trims have ranges", "To fix: use it with `rw=trim` or `rw=randtrim`");
@@ -34,7 +33,7 @@ pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &m
     }
     let block = load.blocks[Dir::Trim].max();
     if block.checked_mul(ranges).is_none() {
-        messages.push(
+        job.report(
             job.error(
                 NUM_RANGE,
                 format!("{ranges} ranges of {block} bytes are more than one I/O can have"),

@@ -10,23 +10,22 @@ use fiord_types::{Bytes, Dir};
 
 use crate::load::blocks;
 use crate::model::{BlockSize, Distribution, End, FilePlan, Generator, Load, Mix, SpRandom, Step};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Reads the options. `None`: the job does not set `sprandom`.
-pub(crate) fn sprandom(job: Reading, messages: &mut Messages) -> Option<SpRandom> {
+pub(crate) fn sprandom(job: Reading) -> Option<SpRandom> {
     if !job.get(SPRANDOM) {
         return None;
     }
     let regions = job.get(SPR_NUM_REGIONS);
     if regions == 0 {
         let what = "`sprandom` needs at least one region";
-        messages.push(job.error(SPR_NUM_REGIONS, what).help("To fix: use 100, the default"));
+        job.report(job.error(SPR_NUM_REGIONS, what).help("To fix: use 100, the default"));
     }
     let spare = job.get(SPR_OP);
     if spare <= 0.0 {
         let what = "`spr_op` must be above 0: without spare capacity no block is ever stale";
-        messages.push(
+        job.report(
             job.error(SPR_OP, what)
                 .help("To fix: write the drive's over-provisioning as a fraction: `spr_op=0.07`"),
         );
@@ -35,13 +34,13 @@ pub(crate) fn sprandom(job: Reading, messages: &mut Messages) -> Option<SpRandom
 }
 
 /// Refuses options that would leave the drive in a different state than the one `sprandom` is for.
-pub(crate) fn combinations(job: Reading, load: &Load, messages: &mut Messages) {
+pub(crate) fn combinations(job: Reading, load: &Load) {
     if load.sprandom.is_none() {
         return;
     }
-    one_block_size(job, load, messages);
-    let mut wrong = |option: &'static OptionDef, what: &str, help: &str| {
-        messages.push(job.error(option, what).help(help));
+    one_block_size(job, load);
+    let wrong = |option: &'static OptionDef, what: &str, help: &str| {
+        job.report(job.error(option, what).help(help));
     };
     if !load.random || !load.mix.has(Dir::Write) {
         wrong(SPRANDOM.def(), "`sprandom` is for random writes", "To fix: use `rw=randwrite`");
@@ -79,28 +78,28 @@ pub(crate) fn combinations(job: Reading, load: &Load, messages: &mut Messages) {
     }
 }
 
-fn one_block_size(job: Reading, load: &Load, messages: &mut Messages) {
+fn one_block_size(job: Reading, load: &Load) {
     let sizes = || load.mix.dirs().map(|dir| &load.blocks[dir]);
     let fixed = sizes().all(|size| matches!(size, BlockSize::Fixed(_)));
     if !fixed || sizes().any(|size| Some(size) != sizes().next()) {
         let what = "`sprandom` counts blocks, which must be of one size";
         let help = "To fix: write one size, such as `bs=4k`, ideally the drive's mapping unit";
-        messages.push(job.error(blocks::size_option(job), what).help(help));
+        job.report(job.error(blocks::size_option(job), what).help(help));
     } else if blocks::off_grid(&load.align, &load.blocks, load.mix) {
         let what = "`sprandom` writes adjacent blocks, at multiples of their size";
-        messages.push(job.error(BA, what).help("To fix: leave out `blockalign`"));
+        job.report(job.error(BA, what).help("To fix: leave out `blockalign`"));
     }
 }
 
 /// Warns of doubtful combinations.
-pub(crate) fn oddities(job: Reading, load: &Load, instances: u32, messages: &mut Messages) {
+pub(crate) fn oddities(job: Reading, load: &Load, instances: u32) {
     if load.sprandom.is_none() {
         return;
     }
     if matches!(load.mix, Mix::ReadWrite { .. }) {
         let what = "reads take a share of the blocks that `sprandom` would write: the drive does \
                     not reach its steady state";
-        messages.push(job.warning(RW, what).help("To fix: use `rw=randwrite`"));
+        job.report(job.warning(RW, what).help("To fix: use `rw=randwrite`"));
     }
     if instances > 1 && !job.is_set(OFFSET_INCREMENT) && job.is_set(FILENAME) {
         let what = format!(
@@ -109,7 +108,7 @@ pub(crate) fn oddities(job: Reading, load: &Load, instances: u32, messages: &mut
         );
         let help = "To fix: use one job with a larger `iodepth`, or give each a part of the drive with \
                     `size` and `offset_increment`";
-        messages.push(job.warning(NUMJOBS, what).help(help));
+        job.report(job.warning(NUMJOBS, what).help(help));
     }
 }
 
@@ -120,12 +119,7 @@ pub(crate) fn end(load: &Load, end: &mut End) {
 
 /// Bytes of one pass over the files of a job with `sprandom`; `None`: the job does not set it.
 /// Refuses a drive cache (`spr_cs`) that is larger than a region.
-pub(crate) fn bytes(
-    job: Reading,
-    load: &Load,
-    files: &[FilePlan],
-    messages: &mut Messages,
-) -> Option<u64> {
+pub(crate) fn bytes(job: Reading, load: &Load, files: &[FilePlan]) -> Option<u64> {
     let plan = load.sprandom?;
     let block = load.blocks[Dir::Write].min().max(1);
     let cache = job.get(SPR_CS).0;
@@ -144,7 +138,7 @@ pub(crate) fn bytes(
                     .to_owned(),
                 most => format!("To fix: use `spr_num_regions={most}` or fewer"),
             };
-            messages.push(job.error(SPR_CS, what).help(help));
+            job.report(job.error(SPR_CS, what).help(help));
         }
     }
     Some(sum)

@@ -4,7 +4,6 @@ use fiord_job::option::table::nvme;
 use fiord_job::option::value::ValueError;
 
 use crate::model::WriteCommand;
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The values of `write_mode` and their commands.
@@ -23,7 +22,7 @@ pub(crate) fn word(command: WriteCommand) -> &'static str {
 
 /// Reads the commands of a job's writes, with their shares in per cent. Empty: all are plain
 /// writes.
-pub(crate) fn write_commands(job: Reading, messages: &mut Messages) -> Vec<(WriteCommand, u8)> {
+pub(crate) fn write_commands(job: Reading) -> Vec<(WriteCommand, u8)> {
     let Some(text) = job.explicit(nvme::WRITE_MODE) else { return Vec::new() };
     match parse(&text) {
         Ok(commands) if commands.iter().all(|(command, _)| *command == WriteCommand::Data) => {
@@ -31,7 +30,7 @@ pub(crate) fn write_commands(job: Reading, messages: &mut Messages) -> Vec<(Writ
         }
         Ok(commands) => commands,
         Err(wrong) => {
-            messages.push(job.error(nvme::WRITE_MODE, wrong.what).help(
+            job.report(job.error(nvme::WRITE_MODE, wrong.what).help(
                 "To fix: write one of `write`, `uncor`, `zeroes`, `verify`, `zone_append`, or several with \
                  their shares: `write/60:zeroes/40`",
             ));

@@ -16,7 +16,6 @@ use fiord_types::{Bytes, Dir};
 
 use crate::load::write_commands;
 use crate::model::{EnginePlan, JobPlan, Load, Mix, Resets, SgWrite, Step, WriteCommand, Zoned};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::options::{errors, verification};
 
@@ -38,13 +37,13 @@ pub(crate) fn amount(job: Reading, value: Option<Amount>) -> Option<Amount> {
 }
 
 /// Reads the zone options of a job. `None`: it does not set `zonemode=zbd`.
-pub(crate) fn zoned(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Zoned> {
+pub(crate) fn zoned(job: Reading, mix: Mix) -> Option<Zoned> {
     if !wanted(job) {
         return None;
     }
     let recover = job.get(RECOVER_ZBD_WRITE_ERROR);
     if recover && !errors::continue_on_error(job).writes.counts() {
-        messages.push(
+        job.report(
             job.error(
                 RECOVER_ZBD_WRITE_ERROR,
                 "recover_zbd_write_error works only when continue_on_error is set",
@@ -65,7 +64,7 @@ pub(crate) fn zoned(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Z
 }
 
 /// Warns of jobs that write different ranges of one file if a threshold of written bytes applies.
-pub(crate) fn write_ranges(jobs: &[Reading], plans: &[JobPlan], messages: &mut Messages) {
+pub(crate) fn write_ranges(jobs: &[Reading], plans: &[JobPlan]) {
     let counted = |plan: &&JobPlan| plan.load.zoned.is_some_and(|zoned| zoned.resets.is_some());
     let mut ranges: HashMap<&Path, (Bytes, Bytes)> = HashMap::new();
     let mut warned = None;
@@ -78,16 +77,16 @@ pub(crate) fn write_ranges(jobs: &[Reading], plans: &[JobPlan], messages: &mut M
             }
             warned = Some(section);
             let shown = file.path.display();
-            messages.push(
-                jobs[section]
-                    .warning(
-                        ZONE_RESET_THRESHOLD,
-                        format!(
-                            "jobs write different ranges of `{shown}`: fiord compares each range with the threshold \
+            let job = jobs[section];
+            job.report(
+                job.warning(
+                    ZONE_RESET_THRESHOLD,
+                    format!(
+                        "jobs write different ranges of `{shown}`: fiord compares each range with the threshold \
                              separately"
-                        ),
-                    )
-                    .help("To fix: give the jobs that share zones the same `offset` and `size`"),
+                    ),
+                )
+                .help("To fix: give the jobs that share zones the same `offset` and `size`"),
             );
         }
     }
@@ -101,17 +100,12 @@ fn resets(job: Reading, mix: Mix) -> Option<Resets> {
 }
 
 /// Refuses options that do not work with zones on any target.
-pub(crate) fn combinations(
-    job: Reading,
-    load: &Load,
-    engine: &EnginePlan,
-    messages: &mut Messages,
-) {
+pub(crate) fn combinations(job: Reading, load: &Load, engine: &EnginePlan) {
     if load.zoned.is_none() {
         return;
     }
-    let mut refuse = |option: &'static OptionDef, what: &str, help: &str| {
-        messages.push(job.error(option, what).help(help));
+    let refuse = |option: &'static OptionDef, what: &str, help: &str| {
+        job.report(job.error(option, what).help(help));
     };
     if job.get(EXPERIMENTAL_VERIFY) {
         let what = "zonemode=zbd does not support experimental verify: it would read at other \

@@ -7,7 +7,6 @@ use fiord_job::option::table::{
 use fiord_types::sort;
 
 use crate::machine::facts::Facts;
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The CPUs of a section, and whether its instances split them.
@@ -20,13 +19,13 @@ pub(crate) struct SectionCpus {
 impl SectionCpus {
     /// Reads `cpus_allowed`, otherwise `cpumask`, otherwise `numa_cpu_nodes`, and removes the CPU
     /// that keeps the time (`gtod_cpu`). `None`: the job keeps the inherited CPUs.
-    pub(crate) fn read(job: Reading, facts: &dyn Facts, messages: &mut Messages) -> Option<Self> {
-        let (option, mut cpus) = named(job, facts, messages)?;
+    pub(crate) fn read(job: Reading, facts: &dyn Facts) -> Option<Self> {
+        let (option, mut cpus) = named(job, facts)?;
         let clock = job.get(GTOD_CPU);
-        refuse_offline(job, option, &cpus, facts, messages);
+        refuse_offline(job, option, &cpus, facts);
         cpus.retain(|c| Some(*c) != clock);
         if cpus.is_empty() {
-            messages.push(
+            job.report(
                 job.error(option, "no CPU is left for the job")
                     .help("To fix: name at least one CPU that is not `gtod_cpu`"),
             );
@@ -48,25 +47,20 @@ pub(crate) fn refuse_offline(
     option: impl Into<&'static OptionDef>,
     cpus: &[u32],
     facts: &dyn Facts,
-    messages: &mut Messages,
 ) {
     if cpus.is_empty() {
         return;
     }
     let online = facts.cpus();
     if let Some(cpu) = cpus.iter().find(|cpu| !online.contains(cpu)) {
-        messages.push(
+        job.report(
             job.error(option, format!("CPU {cpu} is not online"))
                 .help(format!("To fix: choose from the online CPUs: {}", ranges(&online))),
         );
     }
 }
 
-fn named(
-    job: Reading,
-    facts: &dyn Facts,
-    messages: &mut Messages,
-) -> Option<(&'static OptionDef, Vec<u32>)> {
+fn named(job: Reading, facts: &dyn Facts) -> Option<(&'static OptionDef, Vec<u32>)> {
     if let Some(cpus) = job.get(CPUS_ALLOWED) {
         return Some((CPUS_ALLOWED.def(), cpus));
     }
@@ -75,7 +69,7 @@ fn named(
     }
     if let Some(nodes) = job.get(NUMA_CPU_NODES) {
         let mut cpus = Vec::new();
-        for node in known_nodes(job, NUMA_CPU_NODES.def(), nodes, facts, messages) {
+        for node in known_nodes(job, NUMA_CPU_NODES.def(), nodes, facts) {
             cpus.extend(facts.cpus_of_node(node));
         }
         sort::ascending(&mut cpus);
@@ -92,14 +86,13 @@ pub(crate) fn known_nodes(
     option: &'static OptionDef,
     nodes: Vec<u32>,
     facts: &dyn Facts,
-    messages: &mut Messages,
 ) -> Vec<u32> {
     let all = facts.nodes();
     if nodes.is_empty() {
         return all;
     }
     if let Some(node) = nodes.iter().find(|n| !all.contains(n)) {
-        messages.push(
+        job.report(
             job.error(option, format!("there is no NUMA node {node}"))
                 .help(format!("To fix: choose from the nodes of this machine: {}", ranges(&all))),
         );

@@ -4,6 +4,7 @@ use fiord_job::command::Invocation;
 use fiord_job::option::table::{DESCRIPTION, GROUP_REPORTING, NUMJOBS};
 
 use crate::measure::{groups, reporting};
+use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// More jobs are not listed: `numjobs` itself may be what is wrong.
@@ -32,7 +33,8 @@ impl JobListing {
 /// The options of the global sections, and the jobs of an invocation, as reports list them. Leaves out jobs beyond 4096.
 #[must_use]
 pub fn listings(invocation: &Invocation) -> (Vec<(String, String)>, Vec<JobListing>) {
-    let jobs: Vec<Reading> = invocation.jobs.iter().map(Reading::new).collect();
+    let messages = Messages::default();
+    let jobs = Reading::of_all(&invocation.jobs, &messages);
     let listing = |(job, groups): (&Reading, groups::Groups)| JobListing {
         name: job.spec.name.clone(),
         description: job.get(DESCRIPTION),

@@ -20,27 +20,22 @@ use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Reads the logs of a job, with paths for the instance `index`. `None`: it has none.
-pub(crate) fn log(
-    job: Reading,
-    index: JobIndex,
-    facts: &dyn Facts,
-    messages: &mut Messages,
-) -> Option<LogPlan> {
+pub(crate) fn log(job: Reading, index: JobIndex, facts: &dyn Facts) -> Option<LogPlan> {
     if job.get(LOG_ISSUE_TIME) && !(job.is_set(WRITE_LAT_LOG) && job.get(LOG_OFFSET)) {
         let what = "log_issue_time option requires write_lat_log and log_offset options";
-        messages.push(
+        job.report(
             job.error(LOG_ISSUE_TIME, what)
                 .help("To fix: set write_lat_log and log_offset=1, or leave log_issue_time out"),
         );
     }
-    let form = form(job, messages);
+    let form = form(job);
     let files = files(job, index, form);
     if files.is_empty() {
         return None;
     }
     // A command before a job may create the directory: its logs are opened after the command.
     if !job.is_set(EXEC_PRERUN) {
-        files.iter().for_each(|file| check_directory(job, file, facts, messages));
+        files.iter().for_each(|file| check_directory(job, file, facts));
     }
     let average = job.get(LOG_AVG_MSEC);
     let window = (average > Nanos::ZERO).then_some(average);
@@ -73,19 +68,19 @@ pub(crate) fn log(
 }
 
 /// How the rows of the logs become bytes.
-fn form(job: Reading, messages: &mut Messages) -> LogForm {
+fn form(job: Reading) -> LogForm {
     let compressed = job.get(LOG_STORE_COMPRESSED);
     if job.get(LOG_FORMAT) == LogFileFormat::Text {
         return if compressed { LogForm::Compressed } else { LogForm::Text };
     }
     if compressed {
         let what = "log_format=compact and log_store_compressed=1 are two formats of the same file";
-        messages.push(job.error(LOG_FORMAT, what).help("To fix: leave one of them out"));
+        job.report(job.error(LOG_FORMAT, what).help("To fix: leave one of them out"));
     }
     if !job.get(PER_JOB_LOGS) {
         let what = "jobs cannot append to a compact log, so per_job_logs=0 needs log_format=text";
         let help = "To fix: set per_job_logs=1; `fiord log` merges the logs of all jobs";
-        messages.push(job.error(LOG_FORMAT, what).help(help));
+        job.report(job.error(LOG_FORMAT, what).help(help));
     }
     LogForm::Compact
 }
@@ -102,11 +97,12 @@ pub struct ExpectedLog {
 /// The logs that jobs write, in the order of the jobs. Nothing is checked. A coordinator expects these files from a host.
 #[must_use]
 pub fn expected_logs(jobs: &[JobSpec]) -> Vec<ExpectedLog> {
+    let messages = Messages::default();
     let mut logs = Vec::new();
     let mut next = JobIndex(0);
     for spec in jobs {
-        let job = Reading::new(spec);
-        let form = form(job, &mut Messages::default());
+        let job = Reading::new(spec, &messages);
+        let form = form(job);
         let is_certain = !job.is_set(EXEC_PRERUN) && !job.get(CREATE_ONLY);
         for _ in 0..job.get(NUMJOBS) {
             let files = files(job, next, form).into_iter();
@@ -150,7 +146,7 @@ fn files(job: Reading, index: JobIndex, form: LogForm) -> Vec<LogFilePlan> {
 }
 
 /// Checks that the directory of a log exists.
-fn check_directory(job: Reading, file: &LogFilePlan, facts: &dyn Facts, messages: &mut Messages) {
+fn check_directory(job: Reading, file: &LogFilePlan, facts: &dyn Facts) {
     let Some(directory) = file.path.parent().filter(|path| !path.as_os_str().is_empty()) else {
         return;
     };
@@ -168,14 +164,14 @@ fn check_directory(job: Reading, file: &LogFilePlan, facts: &dyn Facts, messages
         LogKind::Histogram => WRITE_HIST_LOG,
         _ => WRITE_LAT_LOG,
     };
-    messages.push(
+    job.report(
         job.error(option, why)
             .help("To fix: create the directory, or use another name for the log"),
     );
 }
 
 /// Refuses logs that two jobs write in different ways: the file would contain rows of two forms.
-pub(crate) fn refuse_mixed(jobs: &[Reading], plans: &[JobPlan], messages: &mut Messages) {
+pub(crate) fn refuse_mixed(jobs: &[Reading], plans: &[JobPlan]) {
     let mut seen: Vec<(&LogFilePlan, &LogPlan, &JobPlan)> = Vec::new();
     for plan in plans {
         let Some(log) = &plan.log else { continue };
@@ -202,7 +198,7 @@ pub(crate) fn refuse_mixed(jobs: &[Reading], plans: &[JobPlan], messages: &mut M
                 "jobs `{}` and `{}` append rows of different forms to the log {path}",
                 first.identity.name, plan.identity.name
             );
-            messages.push(job.error(PER_JOB_LOGS, what).help(
+            job.report(job.error(PER_JOB_LOGS, what).help(
                 "To fix: set per_job_logs=1, give the logs different names, or use the same log_* options in both jobs",
             ));
         }

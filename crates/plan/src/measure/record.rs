@@ -11,14 +11,13 @@ use fiord_types::{Nanos, sort};
 
 use crate::measure::slices;
 use crate::model::Record;
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The shortest window, in nanoseconds.
 const MILLI: u64 = 1_000_000;
 
 /// Reads the options of latencies, windows, percentiles and the clock.
-pub(crate) fn record(job: Reading, messages: &mut Messages) -> Record {
+pub(crate) fn record(job: Reading) -> Record {
     let reduce = job.get(GTOD_REDUCE);
     let on = |off: Opt<bool>| !reduce && !job.get(off);
     Record {
@@ -35,7 +34,7 @@ pub(crate) fn record(job: Reading, messages: &mut Messages) -> Record {
         block_errors: job.get(BLOCK_ERROR_PERCENTILES),
         percentiles: percentiles(job),
         percentile_decimals: percentile_decimals(job),
-        slices: slices::latency_slices(job, messages),
+        slices: slices::latency_slices(job),
         clock: job.get(CLOCKSOURCE),
         clock_cpu: job.get(GTOD_CPU),
         start_clock_id: job.get(JOB_START_CLOCK_ID).map(|id| i32::try_from(id).unwrap_or(i32::MAX)),

@@ -12,11 +12,10 @@ use fiord_job::spec::Setting;
 use crate::measure::specification;
 use crate::model::Reporting;
 use crate::options::errors;
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Reads the reporting options of a job.
-pub(crate) fn reporting(job: Reading, messages: &mut Messages) -> Reporting {
+pub(crate) fn reporting(job: Reading) -> Reporting {
     Reporting {
         group: job.get(GROUP_REPORTING),
         unified: job.get(UNIFIED_RW_REPORTING),
@@ -35,7 +34,7 @@ pub(crate) fn reporting(job: Reading, messages: &mut Messages) -> Reporting {
         error_dump: job.get(ERROR_DUMP),
         verify_extents: job.get(VERIFY_EXTENTS).map(PathBuf::from),
         verify_complete: job.get(VERIFY_COMPLETE),
-        spec: specification::stated(job, messages),
+        spec: specification::stated(job),
         ignore_findings: names(job.get(IGNORE_FINDINGS).unwrap_or_default()),
     }
 }

@@ -7,7 +7,6 @@ use fiord_job::option::value::{Bases, Value, ValueError};
 use fiord_types::{Nanos, sort};
 
 use crate::model::LatencySlices;
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Maximum number of limits of a job.
@@ -16,14 +15,14 @@ pub(crate) const MAX_LIMITS: usize = 8;
 const MIN_SLICE: Nanos = Nanos::from_millis(10);
 
 /// Reads the latency limits of a job. `None`: it has none.
-pub(crate) fn latency_slices(job: Reading, messages: &mut Messages) -> Option<LatencySlices> {
+pub(crate) fn latency_slices(job: Reading) -> Option<LatencySlices> {
     let text = job.get(LATENCY_LIMITS)?;
     let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
     let mut limits = Vec::new();
     for part in parts {
         match limit(part) {
             Some(limit) => limits.push(limit),
-            None => messages.push(
+            None => job.report(
                 job.error(LATENCY_LIMITS, format!("`{part}` is not a latency limit")).help(
                     "To fix: write a time and a percentage: latency_limits=1ms:5,8ms:1,64ms:0.1",
                 ),
@@ -33,12 +32,12 @@ pub(crate) fn latency_slices(job: Reading, messages: &mut Messages) -> Option<La
     sort::by_key(&mut limits, |limit: &(Nanos, f64)| limit.0);
     if limits.len() > MAX_LIMITS {
         let what = ValueError::list_too_long("limits", MAX_LIMITS).what;
-        messages.push(job.error(LATENCY_LIMITS, what).help("To fix: leave some of them out"));
+        job.report(job.error(LATENCY_LIMITS, what).help("To fix: leave some of them out"));
     }
     let length = job.get(LATENCY_SLICE);
     if length < MIN_SLICE {
         let what = "a slice must be at least 10 ms long";
-        messages.push(job.error(LATENCY_SLICE, what).help("To fix: write `latency_slice=1h`"));
+        job.report(job.error(LATENCY_SLICE, what).help("To fix: write `latency_slice=1h`"));
     }
     if limits.is_empty() {
         return None;

@@ -5,7 +5,6 @@ use fiord_job::option::table::SPEC;
 use fiord_job::option::value::ValueError;
 
 use crate::model::{JobPlan, Pattern, Stated};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// A warning if `spec` has numbers, but no job of the run has the workload of any of them: there
@@ -33,13 +32,13 @@ pub(crate) fn unused(jobs: &[Reading], plans: &[JobPlan]) -> Option<Diagnostic> 
 }
 
 /// Reads the numbers of `spec`.
-pub(crate) fn stated(job: Reading, messages: &mut Messages) -> Vec<Stated> {
+pub(crate) fn stated(job: Reading) -> Vec<Stated> {
     let Some(text) = job.get(SPEC) else { return Vec::new() };
     let mut all = Vec::new();
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         match parse(part) {
             Ok(stated) => all.push(stated),
-            Err(wrong) => messages.push(job.error(SPEC, wrong.what).help(
+            Err(wrong) => job.report(job.error(SPEC, wrong.what).help(
                 "To fix: write the numbers of the data sheet, separated by commas: spec=randread=780k,read=7000MB/s; patterns \
                  are read, write, randread, randwrite, rw and randrw",
             )),

@@ -13,16 +13,16 @@ use crate::options::reading::Reading;
 const HELP: &str = "To fix: leave it out, or run without --no-exec if the jobs may run programs";
 
 /// Refuses every job that would run a program or load code, and a trigger with a command.
-pub(crate) fn refuse(jobs: &[Reading], trigger: Option<&TriggerOptions>, messages: &mut Messages) {
+pub(crate) fn refuse(jobs: &[Reading], trigger: Option<&TriggerOptions>, messages: &Messages) {
     for job in jobs {
         if job.spec.engine().runs_programs {
             let what = format!("ioengine={} is forbidden by --no-exec", job.get(IOENGINE));
-            messages.push(job.error(IOENGINE, what).help(HELP));
+            job.report(job.error(IOENGINE, what).help(HELP));
         }
         for option in [EXEC_PRERUN, EXEC_POSTRUN] {
             if job.get(option).is_some() {
                 let what = format!("`{}` is forbidden by --no-exec", option.name());
-                messages.push(job.error(option, what).help(HELP));
+                job.report(job.error(option, what).help(HELP));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The options of one job, and messages that point at them.
+//! A job while it is planned: its options, and the messages about them.
 
 use std::ops::Deref;
 
@@ -6,11 +6,14 @@ use fiord_job::diagnostic::{Diagnostic, Level, Note, Subject};
 use fiord_job::option::def::OptionDef;
 use fiord_job::spec::{JobSpec, Place};
 
-/// The options of one job. It dereferences to the [`JobSpec`], which returns their values:
-/// `job.get(NICE)`.
+use super::messages::Messages;
+
+/// The options of a job that is being planned, and the messages about the run. It dereferences to the [`JobSpec`], which
+/// returns the values of the options: `job.get(NICE)`.
 #[derive(Clone, Copy)]
 pub(crate) struct Reading<'a> {
     pub(crate) spec: &'a JobSpec,
+    pub(crate) messages: &'a Messages,
 }
 
 impl Deref for Reading<'_> {
@@ -21,8 +24,15 @@ impl Deref for Reading<'_> {
 }
 
 impl<'a> Reading<'a> {
-    pub(crate) fn new(spec: &'a JobSpec) -> Self {
-        Reading { spec }
+    pub(crate) fn new(spec: &'a JobSpec, messages: &'a Messages) -> Self {
+        Reading { spec, messages }
+    }
+    pub(crate) fn of_all(specs: &'a [JobSpec], messages: &'a Messages) -> Vec<Self> {
+        specs.iter().map(|spec| Reading { spec, messages }).collect()
+    }
+    /// Adds a message about the job, unless the list has it already.
+    pub(crate) fn report(&self, message: Diagnostic) {
+        self.messages.push(message);
     }
     /// The location of the setting, or of the job if it does not set the option.
     pub(crate) fn place(&self, option: impl Into<&'static OptionDef>) -> Place {

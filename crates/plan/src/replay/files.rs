@@ -16,7 +16,6 @@ use crate::files::usage::{Candidate, Usage};
 use crate::files::{harm, paths};
 use crate::machine::survey::Survey;
 use crate::model::{FileKind, FilePlan, Mix, ReplayFit, ReplayPlan, ReplayTargets};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The files of a job that replays a trace. Completes the plan of its replay.
@@ -25,7 +24,6 @@ pub(crate) fn files(
     trace: &ScannedTrace,
     usage: Usage,
     survey: &mut Survey,
-    messages: &mut Messages,
 ) -> (Vec<FilePlan>, ReplayPlan) {
     let mut plan = trace.plan.clone();
     let mut files = Vec::new();
@@ -34,18 +32,18 @@ pub(crate) fn files(
     if let Some(path) = job.get(REPLAY_REDIRECT).filter(|path| !path.is_empty()) {
         let all = together(trace.scan.names.iter().filter(used));
         let path = PathBuf::from(path);
-        if let Some((file, fit)) = file(job, path, &all, stream, usage, survey, messages) {
+        if let Some((file, fit)) = file(job, path, &all, stream, usage, survey) {
             files.push(file);
             plan.targets = ReplayTargets::One(fit);
         }
         return (files, plan);
     }
-    let map = MapOption::read(job, messages);
+    let map = MapOption::read(job);
     let mut paths: Vec<(PathBuf, Vec<&NameUse>)> = Vec::new();
     let mut index_of = HashMap::new();
     let mut of_names = Vec::with_capacity(trace.scan.names.len());
     for name in &trace.scan.names {
-        let index = used(&name).then(|| path_of(job, &name.name, &map, survey, messages)).flatten();
+        let index = used(&name).then(|| path_of(job, &name.name, &map, survey)).flatten();
         let index = index.map(|path| {
             let next = paths.len();
             let index = *index_of.entry(path.clone()).or_insert(next);
@@ -60,16 +58,16 @@ pub(crate) fn files(
     let mut fits = Vec::with_capacity(paths.len());
     for (path, names) in paths {
         let all = together(names.into_iter());
-        let Some((file, fit)) = file(job, path, &all, stream, usage, survey, messages) else {
+        let Some((file, fit)) = file(job, path, &all, stream, usage, survey) else {
             return (files, plan);
         };
         files.push(file);
         fits.push(fit);
     }
-    if files.is_empty() && messages.errors.is_empty() {
+    if files.is_empty() && job.messages.error_count() == 0 {
         let what = "the beginning of the trace names no file";
         let help = "To fix: say with `replay_redirect` where to replay it";
-        messages.push(job.error(READ_IOLOG, what).help(help));
+        job.report(job.error(READ_IOLOG, what).help(help));
     }
     let target = |index: Option<usize>| index.map(|index| (FileIndex(index as u32), fits[index]));
     let named = of_names.into_iter().map(|(name, index)| (name, target(index)));
@@ -91,13 +89,7 @@ fn together<'a>(names: impl Iterator<Item = &'a NameUse>) -> NameUse {
 }
 
 /// The path on which a file of the trace is replayed. `None`: a message says why there is none.
-fn path_of(
-    job: Reading,
-    name: &TraceName,
-    map: &MapOption,
-    survey: &Survey,
-    messages: &mut Messages,
-) -> Option<PathBuf> {
+fn path_of(job: Reading, name: &TraceName, map: &MapOption, survey: &Survey) -> Option<PathBuf> {
     if let Some(path) = map.path(name) {
         return Some(path.to_owned());
     }
@@ -120,7 +112,7 @@ fn path_of(
         "To fix: name the target of all I/Os with `replay_redirect`, or that of this one with \
          `replay_map={old}:/dev/…`, or skip its I/Os with `replay_map={old}:`"
     );
-    messages.push(job.error(READ_IOLOG, what).help(help));
+    job.report(job.error(READ_IOLOG, what).help(help));
     None
 }
 
@@ -132,21 +124,20 @@ fn file(
     stream: bool,
     usage: Usage,
     survey: &mut Survey,
-    messages: &mut Messages,
 ) -> Option<(FilePlan, ReplayFit)> {
     // What a stream does later is not known.
     let has = |dir| name.has[dir] || stream && usage.mix.has(dir);
     let mix = Mix::Trace { reads: has(Dir::Read), writes: has(Dir::Write), trims: has(Dir::Trim) };
     let usage = Usage { mix, trims: mix.has(Dir::Trim), ..usage };
     let candidate = Candidate { job, path: &path, usage };
-    let (kind, extent) = paths::kind_of(candidate, survey, messages)?;
+    let (kind, extent) = paths::kind_of(candidate, survey)?;
     let now = extent.size_now();
     let space = match job.get(SIM_SIZE).0 {
         0 => extent,
         size => Extent::Fixed(size),
     };
     let fit = match space {
-        Extent::Fixed(size) => fit(candidate, name, Bytes(size), messages)?,
+        Extent::Fixed(size) => fit(candidate, name, Bytes(size))?,
         Extent::Growable(_) | Extent::Endless => ReplayFit::default(),
     };
     let grows = kind == FileKind::Regular && name.read_end > Bytes(now.unwrap_or(0));
@@ -158,10 +149,10 @@ fn file(
             now.unwrap_or(0),
             name.read_end
         );
-        messages.push(job.error(READ_IOLOG, what).help("To fix: leave out --readonly"));
+        job.report(job.error(READ_IOLOG, what).help("To fix: leave out --readonly"));
         return None;
     }
-    if harm::refuse(candidate, kind, extent, grows, survey, messages) {
+    if harm::refuse(candidate, kind, extent, grows, survey) {
         return None;
     }
     let extends = harm::extends(candidate, kind, needed, survey);
@@ -191,12 +182,7 @@ fn file(
 
 /// How the offsets of a trace are changed so that they lie on a device of `size` bytes. `None`: a message says why
 /// they do not.
-fn fit(
-    candidate: Candidate,
-    name: &NameUse,
-    size: Bytes,
-    messages: &mut Messages,
-) -> Option<ReplayFit> {
+fn fit(candidate: Candidate, name: &NameUse, size: Bytes) -> Option<ReplayFit> {
     let Candidate { job, path, usage } = candidate;
     let end = name.end;
     if end <= size {
@@ -206,13 +192,13 @@ fn fit(
     let what = format!("the trace has I/Os up to offset {end}, and `{shown}` has {size} bytes");
     if job.get(REPLAY_BEYOND) == ReplayBeyond::Refuse || Bytes::from(usage.largest) > size {
         let factor = end.0.div_ceil(size.0.max(1));
-        messages.push(job.error(READ_IOLOG, what).help(format!(
+        job.report(job.error(READ_IOLOG, what).help(format!(
             "To fix: use a larger target, divide the offsets (`replay_scale={factor}` with `replay_align`), or let \
              fiord reduce them (`replay_beyond=scale`)"
         )));
         return None;
     }
-    messages.push(job.adjusted(
+    job.report(job.adjusted(
         REPLAY_BEYOND,
         format!("{what}: all its offsets are multiplied by {:.4}", size.0 as f64 / end.0 as f64),
     ));

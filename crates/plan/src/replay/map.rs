@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use fiord_formats::trace::TraceName;
 use fiord_job::option::table::REPLAY_MAP;
 
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// `replay_map`: which file takes the place of which one of the trace.
@@ -16,7 +15,7 @@ pub(super) struct MapOption {
 }
 
 impl MapOption {
-    pub(super) fn read(job: Reading, messages: &mut Messages) -> Self {
+    pub(super) fn read(job: Reading) -> Self {
         let text = job.get(REPLAY_MAP).unwrap_or_default();
         let mut pairs = Vec::new();
         for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
@@ -26,7 +25,7 @@ impl MapOption {
                     let what = format!("`{pair}` is not a pair OLD:NEW");
                     let help =
                         "To fix: write `replay_map=8:16:/dev/nvme0n1` or `replay_map=/old:/new`";
-                    messages.push(job.error(REPLAY_MAP, what).help(help));
+                    job.report(job.error(REPLAY_MAP, what).help(help));
                 }
             }
         }

@@ -23,7 +23,6 @@ pub use options::merges;
 
 use crate::machine::survey::Survey;
 use crate::model::{BlockSize, IologPlan, JobPlan, Mix, ReplayPlan};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use scan::Scan;
 
@@ -46,13 +45,12 @@ pub(crate) fn traces(
     instances: u32,
     survey: &Survey,
     readonly: bool,
-    messages: &mut Messages,
 ) -> Option<Traces> {
-    let inputs = options::inputs(job, instances, survey, messages)?;
+    let inputs = options::inputs(job, instances, survey)?;
     let mut all = Vec::with_capacity(inputs.len());
     for input in inputs {
-        let mut plan = options::plan(job, input, messages);
-        let scan = scan::scan(job, &mut plan, survey, readonly, messages)?;
+        let mut plan = options::plan(job, input);
+        let scan = scan::scan(job, &mut plan, survey, readonly)?;
         all.push(ScannedTrace { plan, scan });
     }
     Some(Traces { all })
@@ -114,7 +112,7 @@ pub(crate) fn iolog(job: Reading) -> Option<IologPlan> {
 }
 
 /// Refuses logs of I/Os (`write_iolog`) that would replace a target of the run.
-pub(crate) fn refuse_logs_on_targets(jobs: &[Reading], plans: &[JobPlan], messages: &mut Messages) {
+pub(crate) fn refuse_logs_on_targets(jobs: &[Reading], plans: &[JobPlan]) {
     let plain = |path: &Path| path.components().filter(|part| *part != Component::CurDir).collect();
     let logged = plans.iter().filter_map(|plan| Some((plan, &plan.iolog.as_ref()?.path)));
     let mut logs: HashMap<PathBuf, usize> = HashMap::new();
@@ -129,8 +127,8 @@ pub(crate) fn refuse_logs_on_targets(jobs: &[Reading], plans: &[JobPlan], messag
         if let Some(section) = logs.remove(&plain(&file.path)) {
             let what =
                 format!("the log would replace `{}`, a target of this run", file.path.display());
-            let error = jobs[section].error(WRITE_IOLOG, what);
-            messages.push(error.help("To fix: write the log to another file"));
+            let job = jobs[section];
+            job.report(job.error(WRITE_IOLOG, what).help("To fix: write the log to another file"));
         }
     }
 }

@@ -35,11 +35,12 @@ const GAP: u32 = 64;
 /// # Errors
 /// A trace cannot be found, the options are wrong, or no job merges traces.
 pub fn merges(specs: &[JobSpec], facts: &dyn Facts) -> Result<Vec<MergePlan>, Vec<Diagnostic>> {
-    let mut messages = Messages::default();
+    let messages = Messages::default();
     let survey = Survey::new(facts, None);
     let mut all: Vec<MergePlan> = Vec::new();
-    for job in specs.iter().map(Reading::new).filter(|job| job.is_set(MERGE_BLKTRACE_FILE)) {
-        let inputs = inputs(job, 1, &survey, &mut messages).unwrap_or_default();
+    let jobs = Reading::of_all(specs, &messages);
+    for job in jobs.iter().copied().filter(|job| job.is_set(MERGE_BLKTRACE_FILE)) {
+        let inputs = inputs(job, 1, &survey).unwrap_or_default();
         for input in inputs {
             if let TraceInput::Merged(merge) = input
                 && !all.contains(&merge)
@@ -49,27 +50,23 @@ pub fn merges(specs: &[JobSpec], facts: &dyn Facts) -> Result<Vec<MergePlan>, Ve
         }
     }
     if all.is_empty()
-        && messages.errors.is_empty()
-        && let Some(job) = specs.first().map(Reading::new)
+        && messages.error_count() == 0
+        && let Some(job) = jobs.first()
     {
         let what = "no job merges block traces, so `--merge-blktrace-only` has nothing to do";
         let help = "To fix: set `read_iolog` and `merge_blktrace_file`";
-        messages.push(job.error(MERGE_BLKTRACE_FILE, what).help(help));
+        job.report(job.error(MERGE_BLKTRACE_FILE, what).help(help));
     }
-    if messages.errors.is_empty() { Ok(all) } else { Err(messages.errors) }
+    let errors = messages.errors.take();
+    if errors.is_empty() { Ok(all) } else { Err(errors) }
 }
 
 /// The traces that the instances of a job take in turn. `None`: the job replays nothing, or a message says why it
 /// cannot.
-pub(super) fn inputs(
-    job: Reading,
-    instances: u32,
-    survey: &Survey,
-    messages: &mut Messages,
-) -> Option<Vec<TraceInput>> {
+pub(super) fn inputs(job: Reading, instances: u32, survey: &Survey) -> Option<Vec<TraceInput>> {
     let paths = job.get(READ_IOLOG).filter(|paths| !paths.is_empty())?;
     if let Some(file) = job.get(MERGE_BLKTRACE_FILE).filter(|file| !file.is_empty()) {
-        let merge = merge(job, PathBuf::from(file), &paths, survey, messages)?;
+        let merge = merge(job, PathBuf::from(file), &paths, survey)?;
         return Some(vec![TraceInput::Merged(merge)]);
     }
     let used = paths.len().min(instances.max(1) as usize);
@@ -79,16 +76,16 @@ pub(super) fn inputs(
             paths.len()
         );
         let help = format!("To fix: set `numjobs={}`", paths.len());
-        messages.push(job.warning(READ_IOLOG, what).help(help));
+        job.report(job.warning(READ_IOLOG, what).help(help));
     }
     let mut inputs = Vec::with_capacity(used);
     for path in &paths[..used] {
         let alone = paths.len() == 1;
-        let input = input(job, Path::new(path), alone, survey, messages)?;
+        let input = input(job, Path::new(path), alone, survey)?;
         if matches!(input, TraceInput::Stream(_)) && instances as usize > paths.len() {
             let what = format!("`{path}` can be read only once, and {instances} instances need it");
             let help = "To fix: write the trace to a file, or use `numjobs=1`";
-            messages.push(job.error(READ_IOLOG, what).help(help));
+            job.report(job.error(READ_IOLOG, what).help(help));
             return None;
         }
         inputs.push(input);
@@ -97,13 +94,7 @@ pub(super) fn inputs(
 }
 
 /// Reads the options of merging (`merge_blktrace_file`).
-fn merge(
-    job: Reading,
-    file: PathBuf,
-    paths: &[String],
-    survey: &Survey,
-    messages: &mut Messages,
-) -> Option<MergePlan> {
+fn merge(job: Reading, file: PathBuf, paths: &[String], survey: &Survey) -> Option<MergePlan> {
     let scalars = job.get(MERGE_BLKTRACE_SCALARS).unwrap_or_else(|| vec![100.0; paths.len()]);
     let iterations = job.get(MERGE_BLKTRACE_ITERS).unwrap_or_else(|| vec![1.0; paths.len()]);
     for (option, count) in [
@@ -113,33 +104,33 @@ fn merge(
         if count != paths.len() {
             let what = format!("`{}` has {count} numbers for {} traces", option.name, paths.len());
             let help = "To fix: write one number for each trace, separated by colons";
-            messages.push(job.error(option, what).help(help));
+            job.report(job.error(option, what).help(help));
             return None;
         }
     }
     let mut sources = Vec::with_capacity(paths.len());
     for ((path, scalar), iterations) in paths.iter().zip(scalars).zip(iterations) {
-        let TraceInput::Files(files) = input(job, Path::new(path), true, survey, messages)? else {
+        let TraceInput::Files(files) = input(job, Path::new(path), true, survey)? else {
             let what = format!("`{path}` is not a file: a trace that is merged is read twice");
-            messages.push(job.error(READ_IOLOG, what).help("To fix: write the trace to a file"));
+            job.report(job.error(READ_IOLOG, what).help("To fix: write the trace to a file"));
             return None;
         };
         if files.contains(&file) {
             let what = format!("`{}` is one of the traces to merge", file.display());
             let help = "To fix: write the merged trace to another file";
-            messages.push(job.error(MERGE_BLKTRACE_FILE, what).help(help));
+            job.report(job.error(MERGE_BLKTRACE_FILE, what).help(help));
             return None;
         }
         if scalar <= 0.0 {
             let what = "a trace that is scaled to 0 % of its duration has no order";
             let help = "To fix: write a number above 0; 50 halves the duration";
-            messages.push(job.error(MERGE_BLKTRACE_SCALARS, what).help(help));
+            job.report(job.error(MERGE_BLKTRACE_SCALARS, what).help(help));
             return None;
         }
         let whole = (iterations.fract() == 0.0).then_some(iterations as u32);
         let Some(iterations) = whole.and_then(NonZeroU32::new) else {
             let what = format!("`{iterations}` is not a number of iterations");
-            messages.push(job.error(MERGE_BLKTRACE_ITERS, what).help("To fix: write 1 or more"));
+            job.report(job.error(MERGE_BLKTRACE_ITERS, what).help("To fix: write 1 or more"));
             return None;
         };
         sources.push(MergedTrace { files, scalar, iterations });
@@ -148,13 +139,7 @@ fn merge(
 }
 
 /// The trace at a path. `alone`: it is the only one of the job.
-fn input(
-    job: Reading,
-    path: &Path,
-    alone: bool,
-    survey: &Survey,
-    messages: &mut Messages,
-) -> Option<TraceInput> {
+fn input(job: Reading, path: &Path, alone: bool, survey: &Survey) -> Option<TraceInput> {
     let found = survey.facts.look(path);
     let stream = path == Path::new("-")
         || found
@@ -165,7 +150,7 @@ fn input(
         return match opened {
             Ok(rest) => Some(TraceInput::Stream(TraceStream::new(path.to_owned(), rest))),
             Err(error) => {
-                messages.push(job.error(READ_IOLOG, cannot_read(path, &error)));
+                job.report(job.error(READ_IOLOG, cannot_read(path, &error)));
                 None
             }
         };
@@ -173,7 +158,7 @@ fn input(
     match found {
         Ok(found) if found.kind == FoundKind::Directory => {
             let what = format!("cannot read the trace `{}`: it is a directory", path.display());
-            messages.push(job.error(READ_IOLOG, what).help("To fix: name a file"));
+            job.report(job.error(READ_IOLOG, what).help("To fix: name a file"));
             None
         }
         Ok(_) => {
@@ -187,7 +172,7 @@ fn input(
             if parts.is_empty() {
                 let help =
                     "To fix: check the path, or record a trace with `write_iolog` or blktrace";
-                messages.push(job.error(READ_IOLOG, cannot_read(path, &error)).help(help));
+                job.report(job.error(READ_IOLOG, cannot_read(path, &error)).help(help));
                 return None;
             }
             Some(TraceInput::Files(parts))
@@ -224,19 +209,19 @@ fn of_all_cpus(path: &Path, survey: &Survey) -> Vec<PathBuf> {
 }
 
 /// The plan of a replay, without its targets.
-pub(super) fn plan(job: Reading, input: TraceInput, messages: &mut Messages) -> ReplayPlan {
+pub(super) fn plan(job: Reading, input: TraceInput) -> ReplayPlan {
     let align = job.get(REPLAY_ALIGN).filter(|align| align.0 > 0);
     if let Some(align) = align.filter(|align| !align.0.is_power_of_two()) {
         let what = format!("`replay_align={align}` is not a power of two");
-        messages.push(job.error(REPLAY_ALIGN, what).help("To fix: write `replay_align=4k`"));
+        job.report(job.error(REPLAY_ALIGN, what).help("To fix: write `replay_align=4k`"));
     }
     if job.get(ZONEMODE) != ZoneMode::None {
         let what = "a trace has its own offsets, which `zonemode` would change";
-        messages.push(job.error(ZONEMODE, what).help("To fix: leave out `zonemode`"));
+        job.report(job.error(ZONEMODE, what).help("To fix: leave out `zonemode`"));
     }
     if job.get(VERIFY) == Verify::Fiord {
         let what = "`verify=fiord` cannot verify a trace whose writes partly overlap";
-        messages.push(job.error(VERIFY, what).help("To fix: use `verify=crc32c`"));
+        job.report(job.error(VERIFY, what).help("To fix: use `verify=crc32c`"));
     }
     let skips = job.get(REPLAY_SKIP).unwrap_or_default();
     let kinds = |skip: &ReplaySkip| match skip {

@@ -14,7 +14,6 @@ use fiord_types::{Bytes, Dir, Nanos, PerDir};
 use crate::load::blocks;
 use crate::machine::survey::Survey;
 use crate::model::{MergePlan, ReplayPlan, StreamRest, TraceContents, TraceInput};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::replay::map::MapOption;
 
@@ -133,9 +132,8 @@ pub(super) fn scan(
     plan: &mut ReplayPlan,
     survey: &Survey,
     readonly: bool,
-    messages: &mut Messages,
 ) -> Option<Scan> {
-    let map = MapOption::read(job, messages);
+    let map = MapOption::read(job);
     let mut counts = Counts::new(&map);
     let result = match &plan.input {
         TraceInput::Files(_) => {
@@ -165,24 +163,24 @@ pub(super) fn scan(
             message = message
                 .help("To fix: correct the line, or skip invalid lines with `replay_invalid=skip`");
         }
-        messages.push(message);
+        job.report(message);
         return None;
     }
     let is_stream = matches!(plan.input, TraceInput::Stream(_));
     if !is_stream && counts.contents.transfers() == 0 && !counts.contents.flushes {
         let help = "To fix: check the trace, and `replay_skip` and `replay_map`";
-        messages.push(job.error(READ_IOLOG, format!("`{path}` has no I/O to replay")).help(help));
+        job.report(job.error(READ_IOLOG, format!("`{path}` has no I/O to replay")).help(help));
         return None;
     }
     if let Some(largest) = counts.too_large {
         let what = format!("`{path}` has an I/O of {largest} bytes, more than {MAX_IO}");
-        messages.push(job.error(READ_IOLOG, what).help("To fix: check the units of the trace"));
+        job.report(job.error(READ_IOLOG, what).help("To fix: check the units of the trace"));
         return None;
     }
     let mut blocks =
         counts.contents.blocks.map(|range| range.map(|(min, max)| (min.0 as u32, max.0 as u32)));
     if is_stream {
-        let own = blocks::sizes(job, messages);
+        let own = blocks::sizes(job);
         let largest = if job.is_set(BS) { largest(&own) } else { STREAM_BLOCK };
         for dir in [Dir::Read, Dir::Write] {
             if dir == Dir::Write && readonly {

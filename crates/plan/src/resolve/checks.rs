@@ -8,28 +8,27 @@ use fiord_types::{Bytes, Dir};
 
 use crate::files::usage::Usage;
 use crate::model::{EnginePlan, Mix, OpenPlan, SupportedDirections};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::options::verification::{trims_requested, trims_writes};
 
 /// Refuses jobs that write, trim, create or remove files if the run is `--readonly`.
-pub(crate) fn read_only_run(job: Reading, usage: Usage, messages: &mut Messages) {
+pub(crate) fn read_only_run(job: Reading, usage: Usage) {
     let Usage { changes, readonly, engine, .. } = usage;
     if readonly && changes && engine.access.reads_change_files() {
         let what = format!("--readonly forbids jobs with `ioengine={}`", engine.name);
-        messages.push(
+        job.report(
             job.error(IOENGINE, what)
                 .help("To fix: leave out --readonly: even reads of this engine change files"),
         );
     } else if readonly && changes {
-        messages.push(
+        job.report(
             job.error(RW, "--readonly forbids jobs that write or trim")
                 .help("To fix: leave out --readonly, or use `rw=read` or `rw=randread`"),
         );
     }
     if readonly && trims_requested(job) {
         // fio refuses it, too, although a job that only reads trims nothing.
-        messages.push(
+        job.report(
             job.error(TRIM_PERCENTAGE, "--readonly forbids jobs that trim what was written")
                 .help("To fix: leave out --readonly, or `trim_percentage` and `trim_backlog`"),
         );
@@ -39,14 +38,14 @@ pub(crate) fn read_only_run(job: Reading, usage: Usage, messages: &mut Messages)
             let name = option.name();
             let what = format!("--readonly forbids jobs that remove their files (`{name}`)");
             let help = format!("To fix: leave out --readonly or `{name}`");
-            messages.push(job.error(option, what).help(help));
+            job.report(job.error(option, what).help(help));
         }
     }
 }
 
 /// Refuses a workload that the engine does not have.
-pub(crate) fn directions(job: Reading, mix: Mix, engine: &EnginePlan, messages: &mut Messages) {
-    let (option, supported, help) = match engine.def().directions {
+pub(crate) fn directions(job: Reading, mix: Mix, engine: &EnginePlan) {
+    let (option, has, help) = match engine.def().directions {
         SupportedDirections::ReadsAndWrites if mix.has(Dir::Trim) => {
             (RW.def(), "no trims", "To fix: use `rw=read` or `rw=write`")
         }
@@ -61,19 +60,14 @@ pub(crate) fn directions(job: Reading, mix: Mix, engine: &EnginePlan, messages: 
         | SupportedDirections::Writes => return,
     };
     let what = format!("`ioengine={}` supports {supported}", engine.def().name);
-    messages.push(job.error(option, what).help(help));
+    job.report(job.error(option, what).help(help));
 }
 
 /// Refuses `atomic` if the engine does not support it.
-pub(crate) fn atomic_writes(
-    job: Reading,
-    engine: &EnginePlan,
-    open: &OpenPlan,
-    messages: &mut Messages,
-) {
+pub(crate) fn atomic_writes(job: Reading, engine: &EnginePlan, open: &OpenPlan) {
     let def = engine.def();
     if open.atomic && !def.atomic {
-        messages.push(
+        job.report(
             job.error(ATOMIC, "the engine does not support atomic writes")
                 .help("To fix: use `ioengine=io_uring`, `libaio` or `pvsync2`"),
         );
@@ -81,12 +75,12 @@ pub(crate) fn atomic_writes(
 }
 
 /// Refuses a `size` smaller than the smallest block, which has `block` bytes.
-pub(crate) fn size_holds_block(job: Reading, block: u32, messages: &mut Messages) {
+pub(crate) fn size_holds_block(job: Reading, block: u32) {
     if let Some(Amount::Bytes(size)) = job.get(SIZE)
         && size > 0
         && size < u64::from(block)
     {
-        messages.push(
+        job.report(
             job.error(
                 SIZE,
                 format!(
@@ -100,12 +94,7 @@ pub(crate) fn size_holds_block(job: Reading, block: u32, messages: &mut Messages
 
 /// Refuses regions that are too small for a block, and warns if only some of them are. `lens` are
 /// the lengths of the regions in bytes.
-pub(crate) fn room(
-    job: Reading,
-    lens: impl Iterator<Item = Bytes>,
-    block: u32,
-    messages: &mut Messages,
-) {
+pub(crate) fn room(job: Reading, lens: impl Iterator<Item = Bytes>, block: u32) {
     let (mut total, mut small, mut files) = (Bytes::ZERO, 0u64, 0u64);
     for len in lens {
         files += 1;
@@ -116,7 +105,7 @@ pub(crate) fn room(
         return;
     }
     if total < Bytes::from(block) {
-        messages.push(
+        job.report(
             job.error(
                 BS,
                 format!("blocksize is larger than data set range: {block} bytes, and the files have {total}"),
@@ -124,7 +113,7 @@ pub(crate) fn room(
             .help("To fix: write a smaller `bs` or a larger `size`"),
         );
     } else {
-        messages.push(job.warning(
+        job.report(job.warning(
             BS,
             format!(
                 "{small} of {files} files are smaller than a block of {block} bytes and get no I/O"

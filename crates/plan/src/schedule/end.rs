@@ -10,22 +10,21 @@ use fiord_types::{Bytes, Nanos};
 use crate::files::sizes::share;
 use crate::load::zones;
 use crate::model::{End, FilePlan};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::schedule::steady;
 
 /// The end of the jobs of one section. Its `bytes` are 0 here: they depend on the files of the
 /// instance.
-pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
+pub(crate) fn end(job: Reading) -> End {
     if matches!(job.get(IO_SIZE), Some(Amount::Percent(p)) if p > 100.0) {
-        messages.push(
+        job.report(
             job.error(IO_SIZE, "io_size values greater than 100% aren't supported")
                 .help("To fix: write bytes: `io_size=40g`"),
         );
     }
     if matches!(zones::amount(job, job.get(IO_SIZE)), Some(Amount::Zones(_))) && !zones::wanted(job)
     {
-        messages.push(
+        job.report(
             job.error(IO_SIZE, "`io_size` is given in zones, but the job has none")
                 .help("To fix: add a `zonemode`, or write bytes: `io_size=40g`"),
         );
@@ -47,7 +46,7 @@ pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
         exitall_on_error: job.get(EXITALL_ON_ERROR),
         fill_device: job.get(FILL_DEVICE),
         space_reserve: job.get(SPACE_RESERVE),
-        steady: steady::steady(job, messages),
+        steady: steady::steady(job),
     }
 }
 

@@ -10,7 +10,6 @@ use fiord_job::option::table::{
 use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
 use crate::model::{FlowShare, LatencyTargetPlan, Load, LockFile, Pace, Rate, Think};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Nanoseconds per second.
@@ -21,16 +20,16 @@ const FASTEST: u64 = 1 << 60;
 const WINDOW: Nanos = Nanos::from_secs(5);
 
 /// Reads the options of rates, think times, flows and latency targets.
-pub(crate) fn pace(job: Reading, load: &Load, messages: &mut Messages) -> Pace {
+pub(crate) fn pace(job: Reading, load: &Load) -> Pace {
     let pace = Pace {
-        rate: rates(job, RATE, RATE_IOPS, messages),
-        min_rate: rates(job, RATE_MIN, RATE_IOPS_MIN, messages),
+        rate: rates(job, RATE, RATE_IOPS),
+        min_rate: rates(job, RATE_MIN, RATE_IOPS_MIN),
         cycle: job.get(RATE_CYCLE).max(Nanos::from_millis(1)),
         process: job.get(RATE_PROCESS),
         forgive_think: job.get(RATE_IGNORE_THINKTIME),
-        think: think(job, messages),
+        think: think(job),
         cpu_load: None,
-        flow: flow(job, messages),
+        flow: flow(job),
         // The list is in microseconds, like all lists of times.
         max_latency: job
             .get(MAX_LATENCY)
@@ -39,10 +38,10 @@ pub(crate) fn pace(job: Reading, load: &Load, messages: &mut Messages) -> Pace {
         latency_target: latency_target(job),
         offload: job.get(IO_SUBMIT_MODE) == IoSubmitMode::Offload,
     };
-    floors(job, &pace, load, messages);
-    hidden(job, &pace, messages);
+    floors(job, &pace, load);
+    hidden(job, &pace);
     if pace.offload && job.get(LOCKFILE) != LockFile::None {
-        messages.push(
+        job.report(
             job.error(LOCKFILE, "`lockfile` does not work with `io_submit_mode=offload`")
                 .help("To fix: leave out one of them"),
         );
@@ -55,7 +54,6 @@ fn rates(
     job: Reading,
     in_bytes: Opt<Option<PerDir<Option<Bytes>>>>,
     in_ios: Opt<Option<PerDir<Option<u32>>>>,
-    messages: &mut Messages,
 ) -> PerDir<Option<Rate>> {
     let limit = |rate: u64| (rate > 0).then_some(rate.min(FASTEST));
     let bytes =
@@ -63,7 +61,7 @@ fn rates(
     let ios = job.get(in_ios).unwrap_or_default().map(|rate| rate.map(u64::from).and_then(limit));
     if bytes != PerDir::all(None) && ios != PerDir::all(None) {
         let (a, b) = (in_bytes.name(), in_ios.name());
-        messages.push(
+        job.report(
             job.error(
                 in_ios,
                 format!("{a} and {b} are mutually exclusive: a job has one kind of rate"),
@@ -75,7 +73,7 @@ fn rates(
 }
 
 /// Refuses a minimum rate above the rate.
-fn floors(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
+fn floors(job: Reading, pace: &Pace, load: &Load) {
     for dir in Dir::ALL {
         let block = u64::from(load.blocks[dir].min().max(1));
         let largest = u64::from(load.blocks[dir].max().max(1));
@@ -95,7 +93,7 @@ fn floors(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
                 _ => RATE_IOPS_MIN.def(),
             };
             let name = option.name;
-            messages.push(
+            job.report(
                 job.error(
                     option,
                     format!(
@@ -111,7 +109,7 @@ fn floors(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
 }
 
 /// Warns if think times make the rate unreachable.
-fn hidden(job: Reading, pace: &Pace, messages: &mut Messages) {
+fn hidden(job: Reading, pace: &Pace) {
     let Some(think) = pace.think.filter(|t| t.time > Nanos::ZERO) else { return };
     let slowest = pace.rate.values().flatten().filter_map(|rate| match rate {
         Rate::Ios(n) => Some(SECOND / n),
@@ -120,7 +118,7 @@ fn hidden(job: Reading, pace: &Pace, messages: &mut Messages) {
     let (Some(gap), Some(blocks)) = (slowest.max(), think.blocks) else { return };
     let spread = think.time.0 / u64::from(blocks.max(1));
     if spread > gap {
-        messages.push(
+        job.report(
             job.warning(
                 THINKTIME,
                 format!(
@@ -135,7 +133,7 @@ fn hidden(job: Reading, pace: &Pace, messages: &mut Messages) {
     }
 }
 
-fn think(job: Reading, messages: &mut Messages) -> Option<Think> {
+fn think(job: Reading) -> Option<Think> {
     let time = job.get(THINKTIME);
     let mut think = Think {
         time,
@@ -154,7 +152,7 @@ fn think(job: Reading, messages: &mut Messages) -> Option<Think> {
         think.blocks = Some(job.get(THINKTIME_BLOCKS).max(1));
     }
     if think.spin > time {
-        messages.push(job.adjusted(
+        job.report(job.adjusted(
             THINKTIME_SPIN,
             "`thinktime_spin` is longer than `thinktime`: the job busy-waits for the whole pause",
         ));
@@ -163,10 +161,10 @@ fn think(job: Reading, messages: &mut Messages) -> Option<Think> {
     Some(think)
 }
 
-fn flow(job: Reading, messages: &mut Messages) -> Option<FlowShare> {
+fn flow(job: Reading) -> Option<FlowShare> {
     let weight = job.get(FLOW);
     if weight < 0 {
-        messages.push(
+        job.report(
             job.adjusted(
                 FLOW,
                 format!(

@@ -6,16 +6,15 @@ use fiord_types::{JobIndex, Nanos};
 
 use crate::measure::groups::Groups;
 use crate::model::Start;
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The index of the section that each section waits for; `None` if it waits for none.
-pub(crate) fn waits(jobs: &[Reading], messages: &mut Messages) -> Vec<Option<usize>> {
+pub(crate) fn waits(jobs: &[Reading]) -> Vec<Option<usize>> {
     jobs.iter()
         .enumerate()
         .map(|(i, job)| {
             let name = job.get(WAIT_FOR)?;
-            waitee(jobs, i, &name).map_err(|e| messages.push(e)).ok()
+            waitee(jobs, i, &name).map_err(|e| job.report(e)).ok()
         })
         .collect()
 }

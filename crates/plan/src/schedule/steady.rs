@@ -8,7 +8,6 @@ use fiord_job::option::table::{
 use fiord_types::{Nanos, SteadyLimit, SteadyMeasure, SteadyRule};
 
 use crate::model::SteadyPlan;
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Minimum interval: twice the time between two housekeeping calls of a worker.
@@ -19,21 +18,21 @@ const ROUNDS: u64 = 5;
 const MAX_SAMPLES: u64 = 1_000_000;
 
 /// Reads the `steadystate` criterion of a job. `None`: it has none.
-pub(crate) fn steady(job: Reading, messages: &mut Messages) -> Option<SteadyPlan> {
+pub(crate) fn steady(job: Reading) -> Option<SteadyPlan> {
     let WithSuffix { word, suffix } = job.get(STEADYSTATE);
     let duration = job.get(STEADYSTATE_DURATION);
     let pts = word == SteadyCriterion::Pts;
     if duration == Nanos::ZERO && !pts {
         // An invalid criterion is an error even though it has no effect.
         if job.is_set(STEADYSTATE) {
-            criterion(job, word, suffix.as_deref(), messages)?;
+            criterion(job, word, suffix.as_deref())?;
         }
         return None;
     }
-    let (measure, rule, spec) = criterion(job, word, suffix.as_deref(), messages)?;
-    let interval = interval(job, pts, duration, messages)?;
+    let (measure, rule, spec) = criterion(job, word, suffix.as_deref())?;
+    let interval = interval(job, pts, duration)?;
     if measure == SteadyMeasure::Latency && (job.get(DISABLE_CLAT) || job.get(GTOD_REDUCE)) {
-        messages.push(
+        job.report(
             job.error(
                 STEADYSTATE,
                 "steadystate judges completion latency, but the job does not measure it",
@@ -56,7 +55,6 @@ fn criterion(
     job: Reading,
     state: SteadyCriterion,
     suffix: Option<&str>,
-    messages: &mut Messages,
 ) -> Option<(SteadyMeasure, SteadyRule, String)> {
     let suffix = suffix.map(str::trim);
     let word = state.word();
@@ -75,7 +73,7 @@ fn criterion(
             Some(other) => {
                 let what = format!("steadystate=pts cannot judge `{other}`");
                 let help = "To fix: write `pts:iops`, `pts:bw` or `pts:lat`";
-                messages.push(job.error(STEADYSTATE, what).help(help));
+                job.report(job.error(STEADYSTATE, what).help(help));
                 return None;
             }
         };
@@ -85,7 +83,7 @@ fn criterion(
     let Some(text) = suffix.filter(|s| !s.is_empty()) else {
         let what = format!("steadystate={word} needs a limit");
         let help = format!("To fix: write it after a colon: `{word}:2%`");
-        messages.push(job.error(STEADYSTATE, what).help(help));
+        job.report(job.error(STEADYSTATE, what).help(help));
         return None;
     };
     let percent = text.ends_with('%');
@@ -95,7 +93,7 @@ fn criterion(
     let Some(limit) = limit else {
         let what = format!("`{text}` is not a valid limit of steadystate={word}");
         let help = format!("To fix: write a number or a percentage of 0 or more: `{word}:2%`");
-        messages.push(job.error(STEADYSTATE, what).help(help));
+        job.report(job.error(STEADYSTATE, what).help(help));
         return None;
     };
     let spec = format!("{word}:{limit:.6}{}", if percent { "%" } else { "" });
@@ -109,7 +107,7 @@ fn criterion(
 }
 
 /// The time between two samples in nanoseconds. It divides the window into at least two parts.
-fn interval(job: Reading, pts: bool, duration: Nanos, messages: &mut Messages) -> Option<Nanos> {
+fn interval(job: Reading, pts: bool, duration: Nanos) -> Option<Nanos> {
     let mut interval = job.get(STEADYSTATE_CHECK_INTERVAL);
     if pts && duration > Nanos::ZERO {
         if !job.is_set(STEADYSTATE_CHECK_INTERVAL) {
@@ -119,12 +117,12 @@ fn interval(job: Reading, pts: bool, duration: Nanos, messages: &mut Messages) -
             let what = "the window of steadystate=pts is five rounds, \
                         and steadystate_duration is not five times steadystate_check_interval";
             let help = "To fix: set one of them: the length of a round, `ss_interval=60`";
-            messages.push(job.error(STEADYSTATE_DURATION, what).help(help));
+            job.report(job.error(STEADYSTATE_DURATION, what).help(help));
             return None;
         }
     }
     if interval < MIN_INTERVAL {
-        messages.push(
+        job.report(
             job.error(STEADYSTATE_CHECK_INTERVAL, "the check interval must be at least 10 ms")
                 .help("To fix: write `ss_interval=1`, which is one second"),
         );
@@ -139,13 +137,13 @@ fn interval(job: Reading, pts: bool, duration: Nanos, messages: &mut Messages) -
             interval.as_millis()
         );
         let help = "To fix: write, for example, `ss_dur=60` with `ss_interval=2`";
-        messages.push(job.error(STEADYSTATE_DURATION, what).help(help));
+        job.report(job.error(STEADYSTATE_DURATION, what).help(help));
         return None;
     }
     if samples > MAX_SAMPLES {
         let what = format!("a window of {samples} samples is too long: the limit is {MAX_SAMPLES}");
         let help = "To fix: use a longer `ss_interval`";
-        messages.push(job.error(STEADYSTATE_DURATION, what).help(help));
+        job.report(job.error(STEADYSTATE_DURATION, what).help(help));
         return None;
     }
     Some(interval)

@@ -16,7 +16,7 @@ pub(crate) fn check(
     plans: &[JobPlan],
     aux_path: &Path,
     facts: &dyn Facts,
-    messages: &mut Messages,
+    messages: &Messages,
 ) {
     if trigger.command.is_some() && !trigger.can_fire() {
         let what = "`--trigger` has no effect: nothing says when it runs";
@@ -38,7 +38,7 @@ pub(crate) fn check(
 }
 
 /// Refuses a directory of states that does not exist.
-fn check_directory(aux_path: &Path, facts: &dyn Facts, messages: &mut Messages) {
+fn check_directory(aux_path: &Path, facts: &dyn Facts, messages: &Messages) {
     if facts.look(aux_path).is_ok_and(|found| found.kind == FoundKind::Directory) {
         return;
     }
@@ -53,7 +53,7 @@ fn check_directory(aux_path: &Path, facts: &dyn Facts, messages: &mut Messages) 
 /// What is wrong with the trigger of a run whose jobs are on other hosts.
 #[must_use]
 pub fn wrong_with_hosts(general: &GeneralOptions, facts: &dyn Facts) -> Vec<Diagnostic> {
-    let mut messages = Messages::default();
+    let messages = Messages::default();
     let (trigger, no_exec) = (&general.trigger, general.no_exec);
     let commands = [("--trigger", &trigger.command), ("--trigger-remote", &trigger.remote_command)];
     for (name, _) in commands.iter().filter(|(_, command)| command.is_some()) {
@@ -68,20 +68,16 @@ pub fn wrong_with_hosts(general: &GeneralOptions, facts: &dyn Facts) -> Vec<Diag
         }
     }
     if let Some(file) = &trigger.file {
-        check_file(Path::new(file), &[], facts, &mut messages);
+        check_file(Path::new(file), &[], facts, &messages);
     }
     if trigger.can_fire() {
-        check_directory(
-            Path::new(general.aux_path.as_deref().unwrap_or(".")),
-            facts,
-            &mut messages,
-        );
+        check_directory(Path::new(general.aux_path.as_deref().unwrap_or(".")), facts, &messages);
     }
-    messages.errors
+    messages.errors.take()
 }
 
 /// Refuses a trigger file whose removal would lose data.
-fn check_file(path: &Path, plans: &[JobPlan], facts: &dyn Facts, messages: &mut Messages) {
+fn check_file(path: &Path, plans: &[JobPlan], facts: &dyn Facts, messages: &Messages) {
     let refuse = |why: String| {
         let what = format!("`--trigger-file={}`: {why}", path.display());
         let help = "To fix: choose the name of a file that does not exist";

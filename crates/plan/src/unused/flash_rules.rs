@@ -25,4 +25,5 @@ pub(crate) const FLASH_RULES: &[Rule] = &[Rule {
     unused: |_, plan| access(plan) == EngineAccess::Flash,
     what: "`{option}` has no effect on raw flash: nothing is cached, and a write is on the flash when it completes",
     help: "To fix: leave it out",
+    example: "--ioengine=mtd --filename=/dev/mtd0 --rw=write --sync=1",
 }];

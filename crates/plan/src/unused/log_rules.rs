@@ -33,6 +33,7 @@ pub(crate) const LOG_RULES: &[Rule] = &[
         unused: |_, plan| !has_rows(plan),
         what: "`{option}` has no effect without `write_bw_log`, `write_iops_log` or `write_lat_log`",
         help: "",
+        example: "--log_avg_msec=100",
     },
     Rule {
         options: &[LOG_WINDOW_VALUE.def()],
@@ -40,6 +41,7 @@ pub(crate) const LOG_RULES: &[Rule] = &[
         unused: |job, plan| has_rows(plan) && job.get(LOG_AVG_MSEC).0 == 0,
         what: "`{option}` has no effect on a log of single I/Os",
         help: "To fix: set `log_avg_msec`, or leave it out",
+        example: "--write_lat_log=x --log_window_value=max",
     },
     Rule {
         options: &[LOG_HIST_MSEC.def(), LOG_HIST_COARSENESS.def()],
@@ -47,6 +49,7 @@ pub(crate) const LOG_RULES: &[Rule] = &[
         unused: |_, plan| !has(plan, LogKind::Histogram),
         what: "`{option}` has no effect without `write_hist_log`",
         help: "",
+        example: "--write_lat_log=x --log_hist_msec=100",
     },
     Rule {
         options: &[WRITE_HIST_LOG.def()],
@@ -54,6 +57,7 @@ pub(crate) const LOG_RULES: &[Rule] = &[
         unused: |job, _| job.get(LOG_HIST_MSEC).0 == 0,
         what: "the log of `{option}` stays empty without `log_hist_msec`",
         help: "To fix: set `log_hist_msec=1000`",
+        example: "--write_hist_log=x",
     },
     Rule {
         options: &[LOG_EMPTY.def()],
@@ -64,6 +68,7 @@ pub(crate) const LOG_RULES: &[Rule] = &[
         },
         what: "`{option}` has no effect without logs of windows",
         help: "To fix: set `log_avg_msec` or `log_hist_msec` and a log, or leave it out",
+        example: "--write_lat_log=x --log_empty=1",
     },
     Rule {
         options: &[
@@ -77,6 +82,7 @@ pub(crate) const LOG_RULES: &[Rule] = &[
         unused: |_, plan| plan.log.is_none(),
         what: "`{option}` has no effect on a job without logs",
         help: "",
+        example: "--per_job_logs=0",
     },
     Rule {
         options: &[LOG_ALTERNATE_EPOCH_CLOCK_ID.def()],
@@ -84,5 +90,6 @@ pub(crate) const LOG_RULES: &[Rule] = &[
         unused: |job, _| !job.get(LOG_ALTERNATE_EPOCH),
         what: "`{option}` has no effect without `log_alternate_epoch=1`",
         help: "",
+        example: "--write_lat_log=x --log_alternate_epoch_clock_id=1",
     },
 ];

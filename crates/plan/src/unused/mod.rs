@@ -15,14 +15,14 @@
 //! A setting in `[global]` counts as unused only if no job that inherits it uses it.
 
 mod conditions;
-pub(crate) mod engine_rules;
-pub(crate) mod flash_rules;
-pub(crate) mod log_rules;
-pub(crate) mod net_rules;
-pub(crate) mod replay_rules;
-pub(crate) mod rules;
-pub(crate) mod target_rules;
-pub(crate) mod verify_rules;
+mod engine_rules;
+mod flash_rules;
+mod log_rules;
+mod net_rules;
+mod replay_rules;
+mod rules;
+mod target_rules;
+mod verify_rules;
 
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::def::OptionDef;
@@ -39,7 +39,7 @@ use flash_rules::FLASH_RULES;
 use log_rules::LOG_RULES;
 use net_rules::NET_RULES;
 use replay_rules::REPLAY_RULES;
-use rules::{RULES, Reports};
+use rules::{RULES, Reports, Rule};
 use target_rules::TARGET_RULES;
 use verify_rules::VERIFY_RULES;
 
@@ -57,14 +57,7 @@ impl UnusedOptions {
         if !plan.engine.def().does_io {
             self.about_io(job, plan, &mut seen);
         }
-        let rules = REPLAY_RULES
-            .iter()
-            .chain(NET_RULES)
-            .chain(FLASH_RULES)
-            .chain(TARGET_RULES)
-            .chain(RULES);
-        let rules = rules.chain(ENGINE_OPTION_RULES).chain(VERIFY_RULES).chain(LOG_RULES);
-        for rule in rules.filter(|rule| (rule.unused)(job, plan)) {
+        for rule in all_rules().filter(|rule| (rule.unused)(job, plan)) {
             for option in rule.options.iter().copied() {
                 let Some(setting) = job.setting(option) else { continue };
                 let reported = rule.reports != Reports::EachChanged || is_changed(setting);
@@ -102,7 +95,7 @@ impl UnusedOptions {
 
     /// Adds the warnings to `messages`: one for each section, and one for each global setting that
     /// no job uses.
-    pub(crate) fn report(self, jobs: &[Reading], messages: &mut Messages) {
+    pub(crate) fn report(self, jobs: &[Reading], messages: &Messages) {
         let inherits = |option: &'static OptionDef| {
             let global = |job: &&Reading| job.setting(option).is_some_and(|setting| setting.global);
             jobs.iter().filter(global).count()
@@ -117,6 +110,21 @@ impl UnusedOptions {
             }
         }
     }
+}
+
+/// All rules. Of two that hold for an option, the first one is reported.
+pub(crate) fn all_rules() -> impl Iterator<Item = &'static Rule> {
+    let tables = [
+        REPLAY_RULES,
+        NET_RULES,
+        FLASH_RULES,
+        TARGET_RULES,
+        RULES,
+        ENGINE_OPTION_RULES,
+        VERIFY_RULES,
+        LOG_RULES,
+    ];
+    tables.into_iter().flatten()
 }
 
 /// Whether a setting differs from the default and does not just turn the option off.

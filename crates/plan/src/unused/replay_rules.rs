@@ -25,6 +25,7 @@ pub(crate) const REPLAY_RULES: &[Rule] = &[
         unused: |_, plan| replays(plan),
         what: "a trace is replayed once (`read_iolog`): `{option}` has no effect",
         help: "",
+        example: "--read_iolog=trace --loops=2",
     },
     Rule {
         options: &[
@@ -48,6 +49,7 @@ pub(crate) const REPLAY_RULES: &[Rule] = &[
         unused: |_, plan| replays(plan),
         what: "the trace decides (`read_iolog`): `{option}` has no effect",
         help: "",
+        example: "--read_iolog=trace --rw=write",
     },
     Rule {
         options: &[
@@ -71,6 +73,7 @@ pub(crate) const REPLAY_RULES: &[Rule] = &[
         unused: |_, plan| replays(plan),
         what: "the trace decides which I/O comes next (`read_iolog`): `{option}` has no effect",
         help: "",
+        example: "--read_iolog=trace --norandommap",
     },
     Rule {
         options: &[BS.def()],
@@ -78,6 +81,7 @@ pub(crate) const REPLAY_RULES: &[Rule] = &[
         unused: |_, plan| plan.replay.as_ref().is_some_and(|replay| replay.contents.is_some()),
         what: "the trace decides how large I/Os are (`read_iolog`): `{option}` has no effect",
         help: "",
+        example: "--read_iolog=trace --bs=8k",
     },
     Rule {
         options: &[REPLAY_TIME_SCALE.def()],
@@ -85,6 +89,7 @@ pub(crate) const REPLAY_RULES: &[Rule] = &[
         unused: |_, plan| plan.replay.as_ref().is_some_and(|replay| !replay.timed),
         what: "`replay_no_stall` ignores recorded times: `{option}` has no effect",
         help: "To fix: leave out one of the two",
+        example: "--read_iolog=trace --replay_no_stall=1 --replay_time_scale=50",
     },
     Rule {
         options: &[
@@ -103,6 +108,7 @@ pub(crate) const REPLAY_RULES: &[Rule] = &[
         unused: |_, plan| !replays(plan),
         what: "`{option}` has no effect on a job that replays no trace",
         help: "To fix: name a trace with `read_iolog`",
+        example: "--replay_no_stall=1",
     },
     Rule {
         options: &[REPLAY_MAP.def()],
@@ -110,6 +116,7 @@ pub(crate) const REPLAY_RULES: &[Rule] = &[
         unused: |job, plan| replays(plan) && job.is_set(REPLAY_REDIRECT),
         what: "`replay_redirect` replays all I/Os on one target: `{option}` has no effect",
         help: "To fix: leave out `replay_redirect`",
+        example: "--read_iolog=trace --replay_redirect=f --replay_map=x:y",
     },
     Rule {
         options: &[WRITE_IOLOG_AT.def()],
@@ -117,5 +124,6 @@ pub(crate) const REPLAY_RULES: &[Rule] = &[
         unused: |_, plan| plan.iolog.is_none(),
         what: "`{option}` has no effect on a job that records no I/Os",
         help: "To fix: name a file with `write_iolog`",
+        example: "--write_iolog_at=completion",
     },
 ];

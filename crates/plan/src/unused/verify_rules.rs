@@ -65,6 +65,7 @@ pub(crate) const VERIFY_RULES: &[Rule] = &[
         },
         what: "`{option}` has no effect on a job that only trims",
         help: "To fix: leave it out, or use `rw=trimwrite`",
+        example: "--rw=trim --verify=md5",
     },
     Rule {
         options: &[VERIFY.def(), VERIFY_PATTERN.def()],
@@ -76,6 +77,7 @@ pub(crate) const VERIFY_RULES: &[Rule] = &[
         },
         what: "`{option}` checks nothing: the engine `{engine}` moves no data",
         help: "To fix: leave it out, or use another engine",
+        example: "--rw=write --verify=md5 --ioengine=null",
     },
     Rule {
         options: &[
@@ -108,6 +110,7 @@ pub(crate) const VERIFY_RULES: &[Rule] = &[
         unused: |_, plan| plan.verify.is_none(),
         what: "`{option}` has no effect on a job that verifies nothing",
         help: "To fix: add `verify`, or leave out `{option}`",
+        example: "--rw=write --verify_fatal=1",
     },
     Rule {
         options: &[DO_VERIFY.def()],
@@ -115,6 +118,7 @@ pub(crate) const VERIFY_RULES: &[Rule] = &[
         unused: |job, plan| pass(plan) == Some(VerifyPass::Reads) && !job.get(DO_VERIFY),
         what: "`{option}` has no effect on a job that only reads: it checks each block that it reads",
         help: "To fix: leave out `verify` to read without checks",
+        example: "--rw=read --verify=md5 --do_verify=0",
     },
     Rule {
         options: &[
@@ -134,6 +138,7 @@ pub(crate) const VERIFY_RULES: &[Rule] = &[
         unused: |_, plan| pass(plan) == Some(VerifyPass::Reads),
         what: "`{option}` has no effect on a job that only reads: it checks each block that it reads",
         help: "To fix: leave it out, or use a workload that writes",
+        example: "--rw=read --verify=md5 --verify_backlog=3",
     },
     Rule {
         options: &[
@@ -151,6 +156,7 @@ pub(crate) const VERIFY_RULES: &[Rule] = &[
         unused: |_, plan| pass(plan) == Some(VerifyPass::WritesOnly),
         what: "`{option}` has no effect with `do_verify=0`: the job checks nothing",
         help: "To fix: set it in the job that checks the data",
+        example: "--rw=write --verify=md5 --do_verify=0 --verify_async=2",
     },
     Rule {
         options: &[VERIFY_BACKLOG_BATCH.def()],
@@ -158,6 +164,7 @@ pub(crate) const VERIFY_RULES: &[Rule] = &[
         unused: |job, _| is_zero(job.get(VERIFY_BACKLOG)),
         what: "`{option}` has no effect without `verify_backlog`",
         help: "To fix: add `verify_backlog`, or leave out `{option}`",
+        example: "--rw=write --verify=md5 --verify_backlog_batch=3",
     },
     Rule {
         options: &[VERIFY_ASYNC_CPUS.def()],
@@ -165,6 +172,7 @@ pub(crate) const VERIFY_RULES: &[Rule] = &[
         unused: |job, _| job.get(VERIFY_ASYNC) == 0,
         what: "`{option}` has no effect without `verify_async`",
         help: "To fix: add `verify_async`, or leave out `{option}`",
+        example: "--rw=write --verify=md5 --verify_async_cpus=1",
     },
     Rule {
         options: &[TRIM_PERCENTAGE.def(), TRIM_BACKLOG_BATCH.def()],
@@ -172,6 +180,7 @@ pub(crate) const VERIFY_RULES: &[Rule] = &[
         unused: |job, _| is_zero(job.get(TRIM_BACKLOG)),
         what: "`{option}` has no effect without `trim_backlog`",
         help: "To fix: add `trim_backlog`: the number of writes after which the job trims",
+        example: "--rw=write --verify=md5 --trim_percentage=3",
     },
     Rule {
         options: &[TRIM_BACKLOG.def(), TRIM_BACKLOG_BATCH.def(), TRIM_VERIFY_ZERO.def()],
@@ -179,6 +188,7 @@ pub(crate) const VERIFY_RULES: &[Rule] = &[
         unused: |job, _| job.get(TRIM_PERCENTAGE) == 0,
         what: "`{option}` has no effect without `trim_percentage`",
         help: "To fix: add `trim_percentage`, or leave out `{option}`",
+        example: "--rw=write --verify=md5 --trim_backlog=3",
     },
     Rule {
         options: &[VERIFY_PATTERN_INTERVAL.def()],
@@ -186,6 +196,7 @@ pub(crate) const VERIFY_RULES: &[Rule] = &[
         unused: |job, _| job.get(VERIFY_PATTERN).is_none_or(|pattern| pattern.is_empty()),
         what: "`{option}` has no effect without `verify_pattern`",
         help: "To fix: add `verify_pattern`, or leave out `{option}`",
+        example: "--rw=write --verify=md5 --verify_pattern_interval=1k",
     },
     Rule {
         options: &[VERIFY_PATTERN.def(), VERIFY_PATTERN_INTERVAL.def()],
@@ -193,6 +204,7 @@ pub(crate) const VERIFY_RULES: &[Rule] = &[
         unused: |_, plan| method(plan) == Some(VerifyMethod::Fiord),
         what: "`{option}` has no effect with `verify=fiord`, which defines every byte",
         help: "To fix: use `verify=pattern_hdr`, or leave out `{option}`",
+        example: "--rw=write --verify=fiord --verify_pattern=0xff",
     },
     Rule {
         options: &[
@@ -205,6 +217,7 @@ pub(crate) const VERIFY_RULES: &[Rule] = &[
         unused: |_, plan| has_no_header(plan),
         what: "`{option}` has no effect: the blocks have no header of fio's format",
         help: "To fix: use another method, or leave out `{option}`",
+        example: "--rw=write --verify=null --verify_offset=100",
     },
     Rule {
         options: &[VERIFY_INTERVAL.def()],
@@ -216,6 +229,7 @@ pub(crate) const VERIFY_RULES: &[Rule] = &[
         },
         what: "`{option}` has no effect: an interval must divide every block size of the writes",
         help: "To fix: use a divisor of the block sizes, without `bs_unaligned`",
+        example: "--rw=write --verify=md5 --verify_interval=1000",
     },
     Rule {
         options: &[VERIFY_WRITE_SEQUENCE.def()],
@@ -227,6 +241,7 @@ pub(crate) const VERIFY_RULES: &[Rule] = &[
         what: "`{option}` has no effect: the numbers of writes are checked only after writes of one size, \
                without `time_based`",
         help: "To fix: leave it out",
+        example: "--rw=write --verify=md5 --bsrange=4k-8k --verify_write_sequence=1",
     },
     Rule {
         options: &[BUFFER_COMPRESS_PERCENTAGE.def(), DEDUPE_PERCENTAGE.def()],
@@ -234,6 +249,7 @@ pub(crate) const VERIFY_RULES: &[Rule] = &[
         unused: |job, plan| fills_all(plan) && !keeps_contents(job, plan),
         what: "`{option}` has no effect: `verify` decides what the blocks contain",
         help: "To fix: leave it out, or use a method with a header and without `verify_pattern`, such as `verify=crc32c`",
+        example: "--rw=write --verify=fiord --dedupe_percentage=10",
     },
     Rule {
         options: &[DEDUPE_PERCENTAGE.def()],
@@ -245,6 +261,7 @@ pub(crate) const VERIFY_RULES: &[Rule] = &[
         },
         what: "`{option}` has no effect: every 4 KiB contain a header of `verify`, so that none are equal",
         help: "To fix: use blocks of more than 4 KiB without a shorter `verify_interval`, or leave it out",
+        example: "--rw=write --verify=md5 --dedupe_percentage=10",
     },
     Rule {
         options: &[BUFFER_PATTERN.def()],
@@ -256,6 +273,7 @@ pub(crate) const VERIFY_RULES: &[Rule] = &[
         },
         what: "`{option}` has no effect: `verify` decides what the blocks contain",
         help: "To fix: use `verify_pattern` instead, or a method with a digest, such as `verify=crc32c`",
+        example: "--rw=write --verify=meta --buffer_pattern=0xff",
     },
     Rule {
         options: &[
@@ -268,5 +286,6 @@ pub(crate) const VERIFY_RULES: &[Rule] = &[
         unused: |_, plan| fills_all(plan),
         what: "`{option}` has no effect: `verify` decides what the blocks contain",
         help: "To fix: leave it out, or use `verify_pattern`",
+        example: "--rw=write --verify=md5 --refill_buffers",
     },
 ];

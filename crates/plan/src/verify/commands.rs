@@ -10,7 +10,6 @@ use fiord_types::Dir;
 
 use crate::load::write_commands;
 use crate::model::{EngineAccess, JobPlan, VerifyMethod, VerifyPlan, WriteCommand};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 const NOTHING_TO_CHECK: &str =
@@ -34,7 +33,7 @@ pub(super) fn zeroes(plan: &JobPlan) -> Option<Share> {
 }
 
 /// Refuses writes of zeros whose blocks could not be told from others.
-fn zeroes_are_known(job: Reading, verify: &VerifyPlan, messages: &mut Messages) {
+fn zeroes_are_known(job: Reading, verify: &VerifyPlan) {
     if !verify.zeroes {
         return;
     }
@@ -42,29 +41,29 @@ fn zeroes_are_known(job: Reading, verify: &VerifyPlan, messages: &mut Messages) 
         let what = "with `trim_verify_zero=0`, the contents of trimmed blocks are unknown, and so are those of the \
                     blocks that the job fills with zeros";
         let error = job.error(TRIM_VERIFY_ZERO, what);
-        messages.push(error.help("To fix: leave out `trim_verify_zero`, or write no zeros"));
+        job.report(error.help("To fix: leave out `trim_verify_zero`, or write no zeros"));
     }
     if job.get(VERIFY_JOURNAL).is_some_and(|file| !file.is_empty()) {
         let what = "`verify_journal` does not record writes of zeros, because zeros do not say which write they belong to";
         let error = job.error(VERIFY_JOURNAL, what);
-        messages.push(error.help("To fix: leave it out, or write data"));
+        job.report(error.help("To fix: leave it out, or write data"));
     }
 }
 
 /// Refuses writes with commands that do not store the bytes of the write at its offset, and comparisons of bytes that
 /// the job does not know.
-pub(super) fn check(job: Reading, plan: &JobPlan, verify: &VerifyPlan, messages: &mut Messages) {
+pub(super) fn check(job: Reading, plan: &JobPlan, verify: &VerifyPlan) {
     if plan.load.mix.has(Dir::Write)
         && let Some(error) = stores_other_bytes(job, plan)
     {
-        messages.push(error);
+        job.report(error);
     }
-    zeroes_are_known(job, verify, messages);
+    zeroes_are_known(job, verify);
     if !verify.compares_on_device {
         return;
     }
     if verify.method != VerifyMethod::Fio(Method::Pattern) {
-        messages.push(
+        job.report(
             job.error(
                 VERIFY_MODE,
                 "a device can only compare blocks whose contents follow from their offsets",
@@ -73,7 +72,7 @@ pub(super) fn check(job: Reading, plan: &JobPlan, verify: &VerifyPlan, messages:
         );
     }
     if job.get(NVME_SPLIT) {
-        messages.push(
+        job.report(
             job.error(
                 VERIFY_MODE,
                 "each Compare is one command, which `nvme_split` does not split",

@@ -14,22 +14,17 @@ use crate::model::{
     EnginePlan, FileKind, FilePlan, JobPlan, JournalPlan, JournalTarget, SyncMode, VerifyMethod,
     VerifyPass,
 };
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The journal of a job. `plan` is complete but for this. `None`: the job has none.
-pub(crate) fn journal(
-    job: Reading,
-    plan: &JobPlan,
-    messages: &mut Messages,
-) -> Option<JournalPlan> {
+pub(crate) fn journal(job: Reading, plan: &JobPlan) -> Option<JournalPlan> {
     let file = job.get(VERIFY_JOURNAL).filter(|name| !name.is_empty())?;
     let verify = plan.verify.as_ref()?;
     if !matches!(verify.pass, VerifyPass::AfterWrites | VerifyPass::WritesOnly) {
         return None;
     }
-    let mut refuse = |what: &str, fix: &str| {
-        messages.push(job.error(VERIFY_JOURNAL, what).help(format!("To fix: {fix}")));
+    let refuse = |what: &str, fix: &str| {
+        job.report(job.error(VERIFY_JOURNAL, what).help(format!("To fix: {fix}")));
         None
     };
     if verify.method != VerifyMethod::Fiord {
@@ -64,7 +59,7 @@ pub(crate) fn journal(
     if plan.target.unlink || plan.target.unlink_each_loop {
         let option = if plan.target.unlink { UNLINK.def() } else { UNLINK_EACH_LOOP.def() };
         let error = job.error(option, "the job removes the file that `verify_journal` is to check");
-        messages.push(error.help(format!("To fix: leave out `{}`", option.name)));
+        job.report(error.help(format!("To fix: leave out `{}`", option.name)));
         return None;
     }
     let access = plan.engine.def().access;
@@ -95,7 +90,7 @@ pub(super) fn writes_durably(job: Reading, plan: &JobPlan) -> bool {
 
 /// Completes the plans of jobs with journals: jobs with the same file have one journal of all their targets. Refuses other
 /// uses of a journal or its targets.
-pub(crate) fn share_journals(jobs: &[Reading], plans: &mut [JobPlan], messages: &mut Messages) {
+pub(crate) fn share_journals(jobs: &[Reading], plans: &mut [JobPlan]) {
     let mut journals: Vec<(PathBuf, Vec<usize>)> = Vec::new();
     for (index, plan) in plans.iter().enumerate() {
         let Some(journal) = &plan.journal else { continue };
@@ -110,11 +105,11 @@ pub(crate) fn share_journals(jobs: &[Reading], plans: &mut [JobPlan], messages: 
             if let Some((what, fix)) = problem(plans, users, index)
                 && plan.identity.instance == 0
             {
-                let error = jobs[plan.identity.section].error(VERIFY_JOURNAL, what);
-                messages.push(error.help(format!("To fix: {fix}")));
+                let job = jobs[plan.identity.section];
+                job.report(job.error(VERIFY_JOURNAL, what).help(format!("To fix: {fix}")));
             }
         }
-        join(jobs, plans, users, messages);
+        join(jobs, plans, users);
     }
 }
 
@@ -146,7 +141,7 @@ fn problem(
 }
 
 /// Gives jobs one journal of all their targets.
-fn join(jobs: &[Reading], plans: &mut [JobPlan], users: &[usize], messages: &mut Messages) {
+fn join(jobs: &[Reading], plans: &mut [JobPlan], users: &[usize]) {
     let granules = users.iter().map(|index| tracking::granule(&plans[*index]));
     let block = granules.fold(Bytes::ZERO, common_divisor).max(Bytes(1));
     let mut places: HashMap<&Path, usize> = HashMap::new();
@@ -163,10 +158,9 @@ fn join(jobs: &[Reading], plans: &mut [JobPlan], users: &[usize], messages: &mut
             "a journal can have at most {MAX_TARGETS} targets, and this one would have {}",
             ends.len()
         );
-        let error = jobs[plans[users[0]].identity.section].error(VERIFY_JOURNAL, what);
-        messages.push(
-            error.help("To fix: use fewer files, or several jobs with journals of their own"),
-        );
+        let job = jobs[plans[users[0]].identity.section];
+        let help = "To fix: use fewer files, or several jobs with journals of their own";
+        job.report(job.error(VERIFY_JOURNAL, what).help(help));
         return;
     }
     let mut base = Bytes::ZERO;

@@ -18,7 +18,6 @@ use crate::model::{
     Backlog, ContentPlan, EnginePlan, FileKind, JobPlan, Mix, VerifyMethod, VerifyPass,
     VerifyPattern, VerifyPlan,
 };
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::options::verification::{method, pattern, trims};
 
@@ -26,18 +25,13 @@ use crate::options::verification::{method, pattern, trims};
 const SECTOR: u32 = 512;
 
 /// What a job verifies, and how. `plan` is complete but for this. `None`: the job verifies nothing.
-pub(crate) fn verify(
-    job: Reading,
-    plan: &JobPlan,
-    survey: &mut Survey,
-    messages: &mut Messages,
-) -> Option<VerifyPlan> {
+pub(crate) fn verify(job: Reading, plan: &JobPlan, survey: &mut Survey) -> Option<VerifyPlan> {
     let Some(method) = method(job) else {
-        checks::only_verifies(job, messages);
+        checks::only_verifies(job);
         return None;
     };
     if !plan.load.uses_buffers {
-        checks::no_data(job, plan, messages);
+        checks::no_data(job, plan);
         return None;
     }
     let pass = pass(job, plan.load.mix)?;
@@ -79,7 +73,7 @@ pub(crate) fn verify(
         state: None,
         compares_on_device: job.get(VERIFY_MODE) == VerifyMode::Compare,
     };
-    checks::check(job, plan, &verify, survey, messages);
+    checks::check(job, plan, &verify, survey);
     Some(verify)
 }
 

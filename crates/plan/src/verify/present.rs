@@ -9,7 +9,6 @@ use fiord_types::{Bytes, JobIndex};
 
 use super::sharing;
 use crate::model::{FileKind, FilePlan, JobPlan, VerifyPass};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// A region of a file that a job writes.
@@ -24,7 +23,7 @@ struct WrittenRegion {
 /// Refuses jobs that check data of another job or an earlier run if a part of the file does not exist, and no job of this
 /// run writes that part before or while they read it. Such a job would make a file of other contents and report it as
 /// corrupt, or find nothing to check.
-pub(crate) fn files_exist(jobs: &[Reading], plans: &[JobPlan], messages: &mut Messages) {
+pub(crate) fn files_exist(jobs: &[Reading], plans: &[JobPlan]) {
     let earlier = |plan: &JobPlan| {
         let pass = plan.verify.as_ref().map(|verify| verify.pass);
         matches!(pass, Some(VerifyPass::Only | VerifyPass::Reads))
@@ -55,9 +54,9 @@ pub(crate) fn files_exist(jobs: &[Reading], plans: &[JobPlan], messages: &mut Me
                 file.end()
             ),
         };
-        messages.push(
-            jobs[plan.identity.section]
-                .error(FILENAME, what)
+        let job = jobs[plan.identity.section];
+        job.report(
+            job.error(FILENAME, what)
                 .help("To fix: first run the job that writes it, with the same size and `verify`"),
         );
     }

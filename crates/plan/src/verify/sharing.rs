@@ -8,7 +8,6 @@ use fiord_types::{Bytes, JobIndex, common_divisor};
 
 use super::tracking::{self, granule_of_map};
 use crate::model::{JobPlan, Tracking, VerifyPass};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Turns on `sim_store` for the files on simulated devices that some job checks, unless a job sets it.
@@ -147,7 +146,7 @@ pub(super) fn disturbs(plans: &[JobPlan], one: usize, other: usize) -> bool {
 
 /// Refuses a job that changes the size or the name of a file that another job of the run verifies: the verification
 /// could not tell that from corruption.
-pub(crate) fn refuse_changed(jobs: &[Reading], plans: &[JobPlan], messages: &mut Messages) {
+pub(crate) fn refuse_changed(jobs: &[Reading], plans: &[JobPlan]) {
     let verifying = plans.iter().filter(|plan| plan.verify.is_some());
     let verified: HashSet<&Path> =
         verifying.flat_map(|plan| &plan.target.files).map(|file| file.path.as_path()).collect();
@@ -159,8 +158,9 @@ pub(crate) fn refuse_changed(jobs: &[Reading], plans: &[JobPlan], messages: &mut
         if let Some(file) = files.chain(donor).find(|file| verified.contains(file)) {
             let (name, shown) = (engine.name, file.display());
             let what = format!("`ioengine={name}` changes `{shown}`, which another job verifies");
-            let error = jobs[plan.identity.section].error(IOENGINE, what);
-            messages.push(error.help("To fix: use another file, or run this job in another run"));
+            let job = jobs[plan.identity.section];
+            let help = "To fix: use another file, or run this job in another run";
+            job.report(job.error(IOENGINE, what).help(help));
         }
     }
 }

@@ -10,7 +10,6 @@ use fiord_types::{Bytes, Errno};
 use super::tracking;
 use crate::machine::facts::Facts;
 use crate::model::{FilePlan, JobPlan, Step, Tracking, VerifyMethod, VerifyPass};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Maximum size of a state file that is read: that of a job with 16 Mi writes that failed.
@@ -22,7 +21,6 @@ pub(crate) fn load_states(
     plans: &mut [JobPlan],
     aux_path: &Path,
     facts: &dyn Facts,
-    messages: &mut Messages,
 ) {
     for plan in plans {
         let job = jobs[plan.identity.section];
@@ -32,7 +30,7 @@ pub(crate) fn load_states(
         }
         let pass = verify.pass;
         if pass != VerifyPass::Only {
-            messages.push(
+            job.report(
                 job.error(
                     VERIFY_STATE_LOAD,
                     "the job writes, so it would destroy the data that the saved state describes",
@@ -52,7 +50,7 @@ pub(crate) fn load_states(
             }
             Err(Unusable { why, help }) => {
                 let what = format!("the state `{}` cannot be used: {why}", shown(&path).display());
-                messages.push(job.error(VERIFY_STATE_LOAD, what).help(help));
+                job.report(job.error(VERIFY_STATE_LOAD, what).help(help));
             }
         }
     }
@@ -60,7 +58,7 @@ pub(crate) fn load_states(
 
 /// Refuses states of jobs that share blocks if writes of one of them may be incomplete: a block that one job wrote
 /// completely can contain a part of a later write of the other.
-pub(crate) fn refuse_shared(jobs: &[Reading], plans: &[JobPlan], messages: &mut Messages) {
+pub(crate) fn refuse_shared(jobs: &[Reading], plans: &[JobPlan]) {
     let mut files: HashMap<&Path, Vec<(usize, &FilePlan)>> = HashMap::new();
     for (index, plan) in plans.iter().enumerate() {
         if plan.verify.as_ref().is_some_and(|verify| verify.state.is_some()) {
@@ -82,7 +80,7 @@ pub(crate) fn refuse_shared(jobs: &[Reading], plans: &[JobPlan], messages: &mut 
                     file.path.display()
                 );
                 let job = jobs[plans[*index].identity.section];
-                messages.push(job.error(VERIFY_STATE_LOAD, what).help(
+                job.report(job.error(VERIFY_STATE_LOAD, what).help(
                     "To fix: let each job write its own file or region (`offset_increment`)",
                 ));
             }

@@ -16,7 +16,6 @@ use crate::load::{write_commands, zones};
 use crate::model::{
     FilePlan, Load, Memory, NvmeTarget, ProtectionPlan, ProtectionType, Step, WriteCommand,
 };
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Maximum number of blocks in one command: the field has 16 bits, and 0 means one block (NVM
@@ -45,22 +44,22 @@ struct Most {
 
 impl LimitedJob<'_> {
     /// Adds one error for everything that the namespace does not support.
-    pub(super) fn check(&self, target: &NvmeTarget, polled: bool, messages: &mut Messages) {
-        self.blocks(target, messages);
-        self.offsets(target, messages);
-        self.optional_commands(target, messages);
-        self.sizes(target, messages);
+    pub(super) fn check(&self, target: &NvmeTarget, polled: bool) {
+        self.blocks(target);
+        self.offsets(target);
+        self.optional_commands(target);
+        self.sizes(target);
         if self.load.mix.has(Dir::Trim) {
-            self.ranges(target, messages);
+            self.ranges(target);
         }
         let namespace = &target.device.namespace;
         if namespace.write_protected && self.load.mix.changes_data() {
-            messages.push(self.error(FILENAME, "is write protected").help(
+            self.job.report(self.error(FILENAME, "is write protected").help(
                 "To fix: lift its write protection (`nvme set-feature -f 0x84`), or only read",
             ));
         }
         if self.deallocate && !namespace.zeroes_may_deallocate {
-            messages.push(
+            self.job.report(
                 self.job.no_effect(
                     nvme::DEAC,
                     format!("`{}` reports that its Write Zeroes does not deallocate (DLFEAT): `deac` has no effect", self.shown()),
@@ -69,7 +68,7 @@ impl LimitedJob<'_> {
             );
         }
         if polled && target.device.driver.is_some_and(|driver| !driver.polls) {
-            messages.push(
+            self.job.report(
                 self.job
                     .no_effect(
                         io_uring::HIPRI,
@@ -107,7 +106,7 @@ impl LimitedJob<'_> {
     }
 
     /// Checks that block sizes are multiples of the logical block size.
-    fn blocks(&self, target: &NvmeTarget, messages: &mut Messages) {
+    fn blocks(&self, target: &NvmeTarget) {
         let block = target.block;
         let option = size_option(self.job);
         for dir in self.used() {
@@ -125,7 +124,7 @@ impl LimitedJob<'_> {
                 format!("{block} bytes")
             };
             let near = u64::from(odd).next_multiple_of(block.into());
-            messages.push(
+            self.job.report(
                 self.error(
                     option,
                     format!("has blocks of {made_of}, and {odd} bytes are not a multiple of that"),
@@ -134,7 +133,7 @@ impl LimitedJob<'_> {
             );
         }
         if self.load.unaligned {
-            messages.push(
+            self.job.report(
                 self.error(BS_UNALIGNED, format!("takes whole blocks of {block} bytes only"))
                     .help("To fix: leave out `bs_unaligned`"),
             );
@@ -142,7 +141,7 @@ impl LimitedJob<'_> {
     }
 
     /// Checks that offsets, alignment and steps are multiples of the logical block size.
-    fn offsets(&self, target: &NvmeTarget, messages: &mut Messages) {
+    fn offsets(&self, target: &NvmeTarget) {
         let block = u64::from(target.block);
         let whole = |option: &'static OptionDef, value: u64| {
             let what =
@@ -155,12 +154,12 @@ impl LimitedJob<'_> {
                 true => OFFSET.def(),
                 false => OFFSET_INCREMENT.def(),
             };
-            messages.push(whole(option, self.file.offset.0));
+            self.job.report(whole(option, self.file.offset.0));
         }
         if self.job.is_set(BA) {
             let odd = self.used().map(|dir| self.load.align[dir]);
             if let Some(align) = odd.into_iter().find(|align| !align.is_multiple_of(block)) {
-                messages.push(whole(BA.def(), align));
+                self.job.report(whole(BA.def(), align));
             }
         }
         if let Step::Skip(skip) = self.load.step
@@ -169,12 +168,12 @@ impl LimitedJob<'_> {
             let what = format!(
                 "has blocks of {block} bytes, and the step of {skip} is not a multiple of that"
             );
-            messages.push(self.error(RW, what).help("To fix: write a step of whole blocks"));
+            self.job.report(self.error(RW, what).help("To fix: write a step of whole blocks"));
         }
     }
 
     /// Checks that the controller supports the optional commands that the job sends.
-    fn optional_commands(&self, target: &NvmeTarget, messages: &mut Messages) {
+    fn optional_commands(&self, target: &NvmeTarget) {
         let identified = target.device.controller.optional;
         let has = |opcode, bit| target.device.has_command(opcode, bit);
         let unsupported = |option: &'static OptionDef, command: &str, bit: u32, help: &str| {
@@ -195,19 +194,19 @@ impl LimitedJob<'_> {
             if !there {
                 let help =
                     format!("To fix: leave `{}` out of `write_mode`", write_commands::word(*form));
-                messages.push(unsupported(nvme::WRITE_MODE.def(), name, bit, &help));
+                self.job.report(unsupported(nvme::WRITE_MODE.def(), name, bit, &help));
             }
         }
-        self.comparisons(target, messages);
+        self.comparisons(target);
         if self.load.mix.has(Dir::Trim) && !has(0x09, identified.dataset_management) {
             let help =
                 "To fix: leave out trims; `write_mode=zeroes` with `deac=1` may deallocate, too";
-            messages.push(unsupported(RW.def(), "Dataset Management", 2, help));
+            self.job.report(unsupported(RW.def(), "Dataset Management", 2, help));
         }
         let appends =
             self.load.write_commands.iter().any(|(form, _)| *form == WriteCommand::Append);
         if appends && target.device.command_set != CommandSet::Zoned {
-            messages.push(
+            self.job.report(
                 self.error(nvme::WRITE_MODE, "has no zones to append to")
                     .help("To fix: name a zoned namespace, or leave out `zone_append`"),
             );
@@ -216,7 +215,7 @@ impl LimitedJob<'_> {
         let made_here =
             |found: &&ProtectionPlan| found.kind != ProtectionType::Three && !found.by_controller;
         if appends && protection.as_ref().is_some_and(made_here) {
-            messages.push(
+            self.job.report(
                 self.error(
                     nvme::WRITE_MODE,
                     "has protection information with reference tags, which contain the block \
@@ -226,7 +225,7 @@ impl LimitedJob<'_> {
             );
         }
         if appends && !zones::wanted(self.job) {
-            messages.push(
+            self.job.report(
                 self.job
                     .error(
                         nvme::WRITE_MODE,
@@ -238,18 +237,18 @@ impl LimitedJob<'_> {
     }
 
     /// Checks that the controller can compare data for a job that wants that.
-    fn comparisons(&self, target: &NvmeTarget, messages: &mut Messages) {
+    fn comparisons(&self, target: &NvmeTarget) {
         if self.job.get(nvme::VERIFY_MODE) != nvme::VerifyMode::Compare {
             return;
         }
         if !target.device.has_command(0x05, target.device.controller.optional.compare) {
-            messages.push(
+            self.job.report(
                 self.error(nvme::VERIFY_MODE, "has no Compare command (ONCS bit 0 is 0)")
                     .help("To fix: use `verify_mode=read`"),
             );
         }
         if target.metadata.is_some() {
-            messages.push(
+            self.job.report(
                 self.error(
                     nvme::VERIFY_MODE,
                     "has metadata, which a Compare compares as well, and which `verify` does not define",
@@ -260,7 +259,7 @@ impl LimitedJob<'_> {
     }
 
     /// Checks the block sizes against the limits on the bytes of one command.
-    fn sizes(&self, target: &NvmeTarget, messages: &mut Messages) {
+    fn sizes(&self, target: &NvmeTarget) {
         let option = size_option(self.job);
         for dir in self.used() {
             let bytes = u64::from(self.load.blocks[dir].max());
@@ -274,7 +273,7 @@ impl LimitedJob<'_> {
                         Dir::Trim => self.deallocation_warning(option, what),
                         Dir::Read | Dir::Write => self.error(option, what),
                     };
-                    messages.push(message.help(format!(
+                    self.job.report(message.help(format!(
                         "To fix: write a block size of {} bytes or less{}",
                         most.bytes, most.help
                     )));
@@ -287,14 +286,14 @@ impl LimitedJob<'_> {
     /// Checks the limits on the ranges of one deallocation (NVM 1.0, 4.1.5.4: DMRL, DMSL). The
     /// limits are recommendations: the controller decides what to do with a command that exceeds
     /// them.
-    fn ranges(&self, target: &NvmeTarget, messages: &mut Messages) {
+    fn ranges(&self, target: &NvmeTarget) {
         let ranges = self.load.trim_ranges;
         let limits = &target.device.limits;
         let block = u64::from(target.block);
         let bytes = u64::from(self.load.blocks[Dir::Trim].max()) * u64::from(ranges);
         let most = limits.deallocate_blocks.map(|blocks| blocks.saturating_mul(block));
         if let Some(most) = limits.deallocate_ranges.filter(|most| u32::from(*most) < ranges) {
-            messages.push(
+            self.job.report(
                 self.deallocation_warning(
                     NUM_RANGE,
                     format!("takes at most {most} ranges in a Dataset Management command (DMRL)"),
@@ -302,7 +301,7 @@ impl LimitedJob<'_> {
                 .help(format!("To fix: write `num_range={most}` or less")),
             );
         } else if let Some(most) = most.filter(|most| *most < bytes) {
-            messages.push(
+            self.job.report(
                 self.deallocation_warning(
                     NUM_RANGE,
                     format!("deallocates at most {most} bytes in one command (DMSL); the job has {bytes}"),

@@ -24,7 +24,6 @@ use crate::machine::survey::Survey;
 use crate::model::{
     Commands, EngineAccess, EnginePlan, FileKind, FilePlan, JobPlan, Load, NvmePlan, NvmeTarget,
 };
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Reads the options of NVMe commands.
@@ -40,7 +39,7 @@ pub(crate) fn options(job: Reading) -> NvmePlan {
 
 /// Refuses options of commands if the engine sends none, and options of plain I/O if the engine sends
 /// commands.
-pub(super) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
+pub(super) fn check(job: Reading, engine: &EnginePlan, load: &Load) {
     let Some(plan) = engine.passthrough() else {
         // SCSI commands have `readfua` and `writefua` as well.
         let scsi = engine.def().access == EngineAccess::ScsiCommands;
@@ -54,23 +53,23 @@ pub(super) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &m
         ];
         for (option, _) in used.into_iter().filter(|(_, used)| *used) {
             let name = option.name;
-            messages.push(
+            job.report(
                 job.error(option, format!("`{name}` works only with pass-through commands"))
                     .help(format!("To fix: use `ioengine=io_uring_cmd`, or leave out `{name}`")),
             );
         }
-        protection::of_commands_only(job, messages);
+        protection::of_commands_only(job);
         return;
     };
-    protection::values(job, messages);
+    protection::values(job);
     if plan.ring.nowait {
-        messages.push(
+        job.report(
             job.error(pvsync2::NOWAIT, "NVMe commands have no flag to fail instead of waiting")
                 .help("To fix: leave out `nowait`"),
         );
     }
     if load.sync_file_range.is_some() {
-        messages.push(
+        job.report(
             job.error(
                 SYNC_FILE_RANGE,
                 "NVMe commands have no page cache that `sync_file_range` could write back",
@@ -85,21 +84,15 @@ pub(super) fn target(
     candidate: Candidate,
     found: Found,
     survey: &mut Survey,
-    messages: &mut Messages,
 ) -> Option<(FileKind, Extent)> {
     let Candidate { job, path, .. } = candidate;
-    takes_commands(candidate, found, survey, messages)?;
-    let device = device(job, path, survey, messages)?;
+    takes_commands(candidate, found, survey)?;
+    let device = device(job, path, survey)?;
     Some((FileKind::Char, Extent::Fixed(bytes(job, &device))))
 }
 
 /// Checks that a file is the generic character device of a namespace. `None`: it is not, and a message says so.
-fn takes_commands(
-    candidate: Candidate,
-    found: Found,
-    survey: &Survey,
-    messages: &mut Messages,
-) -> Option<()> {
+fn takes_commands(candidate: Candidate, found: Found, survey: &Survey) -> Option<()> {
     let Candidate { job, path, .. } = candidate;
     let shown = path.display();
     if found.kind == FoundKind::Char && survey.facts.passthrough(path) == Some(Passthrough::Nvme) {
@@ -110,7 +103,7 @@ fn takes_commands(
     let hint = sibling.map_or("To fix: name such a device (`ls /dev/ng*`)".into(), |generic| {
         format!("To fix: use `filename={}`", generic.display())
     });
-    messages.push(
+    job.report(
         job.error(
             FILENAME,
             format!(
@@ -126,17 +119,12 @@ fn takes_commands(
 
 /// The properties of the namespace at a path and of its controller. `None`: the job cannot use it,
 /// and a message says why.
-fn device(
-    job: Reading,
-    path: &Path,
-    survey: &mut Survey,
-    messages: &mut Messages,
-) -> Option<Arc<NvmeDevice>> {
+fn device(job: Reading, path: &Path, survey: &mut Survey) -> Option<Arc<NvmeDevice>> {
     let shown = path.display();
     let device = match survey.namespace(path) {
         Ok(device) => device,
         Err(why) => {
-            messages.push(
+            job.report(
                 job.error(FILENAME, format!("`{shown}` cannot be identified: {why}"))
                     .help("To fix: run as root (CAP_SYS_ADMIN), and check that the controller is alive (`dmesg`)"),
             );
@@ -144,7 +132,7 @@ fn device(
         }
     };
     if matches!(device.command_set, CommandSet::KeyValue | CommandSet::Other(_)) {
-        messages.push(
+        job.report(
             job.error(
                 FILENAME,
                 format!(
@@ -158,7 +146,7 @@ fn device(
     }
     if device.namespace.format.data == Bytes::ZERO {
         let index = device.namespace.format_index;
-        messages.push(
+        job.report(
             job.error(
                 FILENAME,
                 format!("`{shown}` reports LBA format {index}, which has no block size"),
@@ -182,19 +170,13 @@ fn block(job: Reading, device: &NvmeDevice) -> u32 {
 }
 
 /// Identifies the namespace of each file, and checks that it supports what the job does.
-pub(super) fn targets(
-    job: Reading,
-    plan: &mut JobPlan,
-    files: &[FilePlan],
-    survey: &mut Survey,
-    messages: &mut Messages,
-) {
+pub(super) fn targets(job: Reading, plan: &mut JobPlan, files: &[FilePlan], survey: &mut Survey) {
     let (load, memory) = (&plan.load, &plan.process.memory);
     let EnginePlan::IoUringCmd(plan) = &mut plan.engine else { return };
     let Commands::Nvme(nvme) = &mut plan.commands;
     nvme.targets.clear();
     for file in files {
-        let Some(device) = device(job, &file.path, survey, messages) else { continue };
+        let Some(device) = device(job, &file.path, survey) else { continue };
         let mut target = NvmeTarget {
             metadata: protection::metadata(job, &device),
             block: block(job, &device),
@@ -204,9 +186,9 @@ pub(super) fn targets(
         let page = survey.facts.page_size();
         let limits =
             limits::LimitedJob { job, load, file, memory, page, deallocate: nvme.deallocate };
-        limits.check(&target, plan.ring.hipri, messages);
-        protection::buffer(job, load, &target, messages);
-        protection::unchecked_tag(job, &target, messages);
+        limits.check(&target, plan.ring.hipri);
+        protection::buffer(job, load, &target);
+        protection::unchecked_tag(job, &target);
         if job.get(nvme::NVME_SPLIT) {
             target.split = limits.split(&target);
         }

@@ -7,7 +7,6 @@ use fiord_sys::nvme::{self, NvmeDevice};
 use fiord_types::{Bytes, Dir};
 
 use crate::model::{Checks, Guard, Load, MetadataPlan, NvmeTarget, ProtectionPlan, ProtectionType};
-use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Options of protection information, without `md_per_io_size`.
@@ -16,11 +15,11 @@ const OPTIONS: [&OptionDef; 4] = [PI_ACT.def(), PI_CHK.def(), APPTAG.def(), APPT
 const UNCHECKED: u16 = 0xffff;
 
 /// Refuses options of metadata if the engine sends no commands.
-pub(super) fn of_commands_only(job: Reading, messages: &mut Messages) {
+pub(super) fn of_commands_only(job: Reading) {
     let all = OPTIONS.into_iter().chain([MD_PER_IO_SIZE.def()]);
     for option in all.filter(|option| job.is_set(*option)) {
         let name = option.name;
-        messages.push(
+        job.report(
             job.error(
                 option,
                 format!(
@@ -83,16 +82,16 @@ fn checks(job: Reading) -> Result<Checks, ValueError> {
 }
 
 /// Refuses invalid values.
-pub(super) fn values(job: Reading, messages: &mut Messages) {
+pub(super) fn values(job: Reading) {
     if let Err(wrong) = checks(job) {
-        messages.push(
+        job.report(
             job.error(PI_CHK, wrong.what).help("To fix: write some of `GUARD,REFTAG,APPTAG`"),
         );
     }
     for tag in [APPTAG, APPTAG_MASK] {
         if job.get(tag) > u16::MAX.into() {
             let name = tag.name();
-            messages.push(
+            job.report(
                 job.error(tag, format!("`{name}` has 16 bits")).help(format!(
                     "To fix: write a value from 0 to 0xffff, such as `{name}=0x1234`"
                 )),
@@ -103,7 +102,7 @@ pub(super) fn values(job: Reading, messages: &mut Messages) {
 
 /// Refuses a `md_per_io_size` that is too small for the separate metadata of the job's largest
 /// block.
-pub(super) fn buffer(job: Reading, load: &Load, target: &NvmeTarget, messages: &mut Messages) {
+pub(super) fn buffer(job: Reading, load: &Load, target: &NvmeTarget) {
     let (Some(size), Some(metadata)) = (job.explicit(MD_PER_IO_SIZE), &target.metadata) else {
         return;
     };
@@ -112,7 +111,7 @@ pub(super) fn buffer(job: Reading, load: &Load, target: &NvmeTarget, messages: &
     let largest = sizes.map(|(dir, _)| load.blocks[dir].max()).max().unwrap_or(0);
     let needed = metadata.separate_bytes(largest);
     if size > Bytes::ZERO && Bytes(needed) > size {
-        messages.push(
+        job.report(
             job.error(
                 MD_PER_IO_SIZE,
                 format!(
@@ -127,12 +126,12 @@ pub(super) fn buffer(job: Reading, load: &Load, target: &NvmeTarget, messages: &
 }
 
 /// Warns of a tag that disables the checks of a namespace.
-pub(super) fn unchecked_tag(job: Reading, target: &NvmeTarget, messages: &mut Messages) {
+pub(super) fn unchecked_tag(job: Reading, target: &NvmeTarget) {
     let protection = target.metadata.as_ref().and_then(|metadata| metadata.protection.as_ref());
     if protection.is_some_and(|protection| {
         protection.application_tag == UNCHECKED && protection.check != Checks::default()
     }) {
-        messages.push(
+        job.report(
             job.warning(
                 APPTAG,
                 "the controller does not check blocks with the application tag 0xffff",
