@@ -45,7 +45,7 @@ pub(crate) fn read_only_run(job: Reading, usage: Usage) {
 
 /// Refuses a workload that the engine does not have.
 pub(crate) fn directions(job: Reading, mix: Mix, engine: &EnginePlan) {
-    let (option, has, help) = match engine.def().directions {
+    let (option, supported, help) = match engine.def().directions {
         SupportedDirections::ReadsAndWrites if mix.has(Dir::Trim) => {
             (RW.def(), "no trims", "To fix: use `rw=read` or `rw=write`")
         }
