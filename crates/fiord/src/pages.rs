@@ -15,6 +15,7 @@ pub fn all() -> Vec<(String, String)> {
     let completed = completed(&line);
     let mut pages = vec![
         ("fiord.1".to_owned(), manual::program(man::man(&definition::list()))),
+        ("fiord-job.5".to_owned(), man::job_file()),
         ("completions/fiord.bash".to_owned(), completion::bash(&completed)),
         ("completions/_fiord".to_owned(), completion::zsh(&completed)),
         ("completions/fiord.fish".to_owned(), completion::fish(&completed)),

@@ -103,11 +103,11 @@ pub(super) fn fiord(root: &Path, binary: &[u8], third_party: &str, layout: Layou
     for page in man_pages(root)? {
         let text = read(root, &page)?;
         let name = page.rsplit('/').next().unwrap_or(&page);
+        let section = name.rsplit('.').next().unwrap_or_default();
+        let path = format!("share/man/man{section}/{name}");
         match layout {
-            Layout::Debian | Layout::Rpm => {
-                tree.add(&format!("share/man/man1/{name}.gz"), 0o644, gzip(&text)?);
-            }
-            Layout::Tarball => tree.add(&format!("share/man/man1/{name}"), 0o644, text),
+            Layout::Debian | Layout::Rpm => tree.add(&format!("{path}.gz"), 0o644, gzip(&text)?),
+            Layout::Tarball => tree.add(&path, 0o644, text),
         }
     }
     documentation(&mut tree, root, third_party, layout)?;
@@ -156,9 +156,9 @@ fn documentation(tree: &mut Tree, root: &Path, third_party: &str, layout: Layout
     Ok(())
 }
 
-/// Returns all manual pages of section 1 in `docs` and its directories.
+/// Returns all manual pages in `docs` and its directories.
 pub(super) fn man_pages(root: &Path) -> Result<Vec<String>> {
-    let pages = below(root, "docs", &["1"])?;
+    let pages = below(root, "docs", &["1", "5"])?;
     ensure!(!pages.is_empty(), "docs has no man page. To fix: run `cargo xtask docs`");
     Ok(pages)
 }
@@ -193,14 +193,17 @@ mod tests {
     #[test]
     fn the_package_has_the_program_its_manual_and_completions() {
         let root = crate::place::root();
-        for (layout, manual, zsh) in [
-            (Layout::Debian, "share/man/man1/fiord.1.gz", "share/zsh/vendor-completions/_fiord"),
-            (Layout::Rpm, "share/man/man1/fiord.1.gz", "share/zsh/site-functions/_fiord"),
-            (Layout::Tarball, "share/man/man1/fiord.1", "share/zsh/site-functions/_fiord"),
+        for (layout, gz, zsh) in [
+            (Layout::Debian, ".gz", "share/zsh/vendor-completions/_fiord"),
+            (Layout::Rpm, ".gz", "share/zsh/site-functions/_fiord"),
+            (Layout::Tarball, "", "share/zsh/site-functions/_fiord"),
         ] {
+            let program = format!("share/man/man1/fiord.1{gz}");
+            let job_file = format!("share/man/man5/fiord-job.5{gz}");
             let tree = fiord(&root, b"program", "notices", layout).unwrap();
             let paths: Vec<&str> = tree.files().map(|file| file.0).collect();
-            for wanted in ["bin/fiord", manual, zsh, "share/doc/fiord/examples/quick.fio"] {
+            let example = "share/doc/fiord/examples/quick.fio";
+            for wanted in ["bin/fiord", &program, &job_file, zsh, example] {
                 assert!(paths.contains(&wanted), "{wanted}: {paths:?}");
             }
             assert_eq!(tree.files().next().unwrap(), ("bin/fiord", 0o755, &b"program"[..]));

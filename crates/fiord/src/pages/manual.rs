@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use clap::{Arg, Command};
-use fiord_job::man::{DATE, escaped};
+use fiord_job::man::{escaped, head};
 
 use crate::pages::sections::{self, ManualEntry};
 
@@ -11,14 +11,8 @@ use crate::pages::sections::{self, ManualEntry};
 pub(super) fn page(command: &Command) -> String {
     let name = command.get_name();
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-    let mut out = format!(
-        ".\\\" Generated from the command line by `cargo xtask docs`.\n\
-         .TH FIORD\\-{} 1 \"{DATE}\" \"fiord\" \"User Commands\"\n\
-         .SH NAME\nfiord\\-{} \\- {}\n.SH SYNOPSIS\n",
-        escaped(&name.to_uppercase()),
-        escaped(name),
-        escaped(&about)
-    );
+    let mut out = head(&format!("fiord-{name}"), 1, &about, "the command line");
+    out.push_str(".SH SYNOPSIS\n");
     synopsis(&mut out, command);
     out.push_str(".SH DESCRIPTION\n");
     let described = command.get_long_about().or(command.get_about());
@@ -50,7 +44,7 @@ pub(super) fn program(page: String) -> String {
     entries(&mut out, sections::ENVIRONMENT);
     out.push_str(".SH EXAMPLES\n");
     examples(&mut out, sections::RUNS);
-    out.push_str(".SH SEE ALSO\n.BR fio (1)\n");
+    out.push_str(".SH SEE ALSO\n.BR fiord\\-job (5),\n.BR fio (1)\n");
     out
 }
 

@@ -8,16 +8,18 @@ use super::table;
 use crate::command::help::words_of;
 use crate::profile::PROFILES;
 
+/// What the reference and the manual page say before the options.
+pub(crate) const PREAMBLE: &str = "\
+An option can be in a job's section, in `[global]` or, after two dashes, on the command line. Sizes take the suffixes `k`, \
+`m`, `g`, `t`, `p` (see `kb_base`); times take `us`, `ms`, `s`, `m`, `h`, `d`; every number can be an expression in \
+parentheses. fiord reads and checks options that are not supported yet, but a run that uses one ends before any I/O.";
+
 /// The text of `docs/reference.md`: all options and engines, one chapter per category.
 #[must_use]
 pub fn reference() -> String {
-    let mut out = String::from(
+    let mut out = format!(
         "# Job options\n\n`cargo xtask docs` generates this page from the declarations in \
-         `crates/job/src/option/table/`.\n\nAn option can be in a job's section, in `[global]` \
-         or, after two dashes, on the command line. Sizes take the suffixes `k`, `m`, `g`, `t`, \
-         `p` (see `kb_base`); times take `us`, `ms`, `s`, `m`, `h`, `d`; every number can be an \
-         expression in parentheses. fiord reads and checks options marked *not supported yet*, \
-         but a run that uses one ends before any I/O. See also [which options \
+         `crates/job/src/option/table/`.\n\n{PREAMBLE} See also [which options \
          work](compatibility.md).\n",
     );
     for category in Category::ALL {
@@ -93,11 +95,29 @@ fn engines_of(option: &OptionDef) -> String {
 
 fn entry(out: &mut String, option: &OptionDef) {
     let _ = write!(out, "\n### `{}`\n\n", option.name);
-    if let Scope::Engine(engines) = option.scope {
-        let _ = write!(out, "Engines: {}. ", codes(engines));
-    }
     if !option.aliases.is_empty() {
         let _ = write!(out, "Also {}. ", codes(option.aliases));
+    }
+    let _ = write!(out, "{}\n\n{}\n", facts(option), option.doc);
+    if let Some(limit) = limit(option) {
+        let _ = write!(out, "\n*{limit}*\n");
+    }
+    // A separate table lists the engines.
+    let words = words_of(&option.kind);
+    if option.name != "ioengine" && !words.is_empty() {
+        out.push('\n');
+        for word in words {
+            let _ = writeln!(out, "- `{}`: {}", word.name, meaning(word, option));
+        }
+    }
+    let _ = write!(out, "\n```ini\n{}\n```\n", option.example);
+}
+
+/// Engines, values, default and origin of an option, in Markdown.
+pub(crate) fn facts(option: &OptionDef) -> String {
+    let mut out = String::new();
+    if let Scope::Engine(engines) = option.scope {
+        let _ = write!(out, "Engines: {}. ", codes(engines));
     }
     let _ = write!(out, "Value: {}.", shape(&option.kind));
     match option.default {
@@ -113,19 +133,26 @@ fn entry(out: &mut String, option: &OptionDef) {
     if option.since != "3.33" {
         let _ = write!(out, " {}", since(option.since));
     }
-    let _ = write!(out, "\n\n{}\n", option.doc);
+    out
+}
+
+/// Returns the note on an option that has no effect or is not supported yet.
+pub(crate) fn limit(option: &OptionDef) -> Option<String> {
     match option.support {
-        Support::Built | Support::WithoutFeature(_) => {}
-        Support::Accepted(why) => {
-            let _ = write!(out, "\n*Accepted without effect: {why}.*\n");
-        }
-        Support::Later => out.push_str("\n*Not supported yet.*\n"),
+        Support::Built | Support::WithoutFeature(_) => None,
+        Support::Accepted(why) => Some(format!("Accepted without effect: {why}.")),
+        Support::Later => Some("Not supported yet.".into()),
     }
-    // A separate table lists the engines.
-    if option.name != "ioengine" {
-        word_list(out, words_of(&option.kind), option.support);
+}
+
+/// The meaning of a word that is a value of an option, in Markdown.
+pub(crate) fn meaning(word: &Word, of: &OptionDef) -> String {
+    let is_later = word.support == Support::Later && of.support != Support::Later;
+    let note = if is_later { " (not supported yet)" } else { "" };
+    match word.means {
+        Some(means) => format!("the same as `{means}`{note}"),
+        None => format!("{}{note}", word.doc),
     }
-    let _ = write!(out, "\n```ini\n{}\n```\n", option.example);
 }
 
 fn since(release: &str) -> String {
@@ -138,23 +165,6 @@ fn since(release: &str) -> String {
 
 fn codes(names: &[&str]) -> String {
     names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
-}
-
-fn word_list(out: &mut String, words: &[Word], of: Support) {
-    if words.is_empty() {
-        return;
-    }
-    out.push('\n');
-    for word in words {
-        let note = match word.support {
-            Support::Later if of != Support::Later => " (*not supported yet*)",
-            _ => "",
-        };
-        let _ = match word.means {
-            Some(means) => writeln!(out, "- `{}`: the same as `{means}`{note}", word.name),
-            None => writeln!(out, "- `{}`: {}{note}", word.name, word.doc),
-        };
-    }
 }
 
 fn engines(out: &mut String) {
