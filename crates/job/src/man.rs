@@ -134,7 +134,7 @@ fn entry(out: &mut String, option: &OptionDef) {
         let _ = writeln!(out, "Default: {}.", escaped(default));
     }
     match option.support {
-        Support::Built | Support::WithoutFeature(_) => {}
+        Support::Built | Support::WithoutFeature => {}
         Support::Accepted(why) => {
             let _ = writeln!(out, "Accepted without effect: {}.", escaped(why));
         }

@@ -46,7 +46,7 @@ pub fn compatibility() -> String {
     let mut rows = String::new();
     for option in options {
         match option.support {
-            Support::Built | Support::WithoutFeature(_) => built += 1,
+            Support::Built | Support::WithoutFeature => built += 1,
             Support::Accepted(_) => accepted += 1,
             Support::Later => later += 1,
         }
@@ -55,7 +55,11 @@ pub fn compatibility() -> String {
     }
     let mut engines = String::new();
     for engine in table::engines() {
-        let works = if engine.support == Support::Later { "not yet" } else { "works" };
+        let works = match (engine.support, engine.feature) {
+            (Support::Later, _) => "not yet".to_owned(),
+            (_, "") => "works".to_owned(),
+            (_, feature) => format!("works in builds with the cargo feature `{feature}`"),
+        };
         let _ = writeln!(engines, "| `{}` | {works} |", engine.name);
     }
     format!(
@@ -76,7 +80,7 @@ fn status(option: &OptionDef) -> String {
         .collect();
     match option.support {
         Support::Built if later.is_empty() || *option == *table::IOENGINE.def() => "works".into(),
-        Support::Built | Support::WithoutFeature(_) => {
+        Support::Built | Support::WithoutFeature => {
             format!("works, without {}", later.join(", "))
         }
         Support::Accepted(why) => format!("accepted: {why}"),
@@ -115,7 +119,7 @@ fn entry(out: &mut String, option: &OptionDef) {
     }
     let _ = write!(out, "\n\n{}\n", option.doc);
     match option.support {
-        Support::Built | Support::WithoutFeature(_) => {}
+        Support::Built | Support::WithoutFeature => {}
         Support::Accepted(why) => {
             let _ = write!(out, "\n*Accepted without effect: {why}.*\n");
         }

@@ -164,8 +164,7 @@ const NET_EXAMPLES: &[&str] = &[
 ];
 
 /// One job for each rule about the names of files, in the order of the table.
-const TARGET_EXAMPLES: &[&str] =
-    &["--ioengine=libblkio --libblkio_driver=io_uring --libblkio_path=f --filename=g"];
+const TARGET_EXAMPLES: &[&str] = &["--ioengine=rbd --pool=p --rbdname=i --filename=g"];
 /// One job for each rule about raw flash, in the order of the table.
 const FLASH_EXAMPLES: &[&str] = &["--ioengine=mtd --filename=/dev/mtd0 --rw=write --sync=1"];
 
