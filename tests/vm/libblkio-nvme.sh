@@ -4,6 +4,8 @@
 
 : "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
 
+# fiord needs the cargo feature `libblkio`, with which `cargo xtask vm` builds it.
+
 NVME=/dev/fiord/nvme
 NG=/dev/fiord/nvme-ng
 blkio() { name=$1; shift; fiord_json "$name" --name="$name" --ioengine=libblkio "$@"; same "$name: errors" "$(json "$name" '.jobs[0].error')" 0; }

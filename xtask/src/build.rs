@@ -13,18 +13,22 @@ pub(crate) struct Built {
     pub bare_loop: PathBuf,
 }
 
-/// Builds all tests, and with them fiord and the bare loop: everything that `cargo test --workspace` has compiled is used. A build
+/// An engine that a build has only on request.
+const FEATURES: [&str; 2] = ["--features", "fiord/libblkio"];
+
+/// Builds all tests as the gate does, and with them fiord and the bare loop: everything that the gate has compiled is used. A build
 /// without tests has other features of libraries, and would compile the workspace again.
 ///
 /// # Errors
 ///
 /// If cargo cannot be run, or something does not compile.
 pub(crate) fn as_tests_do() -> Result<Built> {
-    let built = executables(Command::new(cargo()).args(["test", "--workspace", "--no-run"]))?;
+    let mut build = Command::new(cargo());
+    let built = executables(build.args(["test", "--workspace", "--no-run"]).args(FEATURES))?;
     Ok(Built { fiord: named(&built, "fiord")?, bare_loop: named(&built, "bare_loop")? })
 }
 
-/// Builds fiord and the bare loop as users do.
+/// Builds fiord and the bare loop as users do, with all engines.
 ///
 /// # Errors
 ///
@@ -33,7 +37,11 @@ pub(crate) fn release() -> Result<Built> {
     let packages = ["--package", "fiord", "--package", "fiord-engine"];
     let targets = ["--bin", "fiord", "--example", "bare_loop"];
     let built = executables(
-        Command::new(cargo()).args(["build", "--release"]).args(packages).args(targets),
+        Command::new(cargo())
+            .args(["build", "--release"])
+            .args(FEATURES)
+            .args(packages)
+            .args(targets),
     )?;
     Ok(Built { fiord: named(&built, "fiord")?, bare_loop: named(&built, "bare_loop")? })
 }

@@ -5,7 +5,6 @@ use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use fiord_stat::json;
 use fiord_sys::file::FileGuard;
 use fiord_types::Errno;
 use serde::Serialize;
@@ -45,7 +44,7 @@ pub fn read_text(path: &Path) -> Result<String, FileError> {
 /// The file cannot be read, or has other contents.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FileError> {
     match fs::read_to_string(path) {
-        Ok(text) => json::read(&text)
+        Ok(text) => serde_json::from_str(&text)
             .map(Some)
             .map_err(|source| FileError::Contents { path: path.into(), source }),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
@@ -68,7 +67,7 @@ pub fn write(path: &Path, text: &str) -> Result<(), FileError> {
 /// The file cannot be written.
 pub fn replace(guard: FileGuard, path: &Path, value: &impl Serialize) -> Result<(), FileError> {
     let contents = |source| FileError::Contents { path: path.into(), source };
-    let text = json::to_string_pretty(value).map_err(contents)? + "\n";
+    let text = serde_json::to_string_pretty(value).map_err(contents)? + "\n";
     let mut new = path.as_os_str().to_owned();
     new.push(".new");
     let new = PathBuf::from(new);

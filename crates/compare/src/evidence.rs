@@ -1,7 +1,5 @@
 //! What the values of two sides say about their ratio.
 
-use fiord_types::sort;
-
 use crate::bootstrap::{ComparedWindow, REPEATS, Resampler, SplitMix};
 use crate::distribution::normal_tail;
 use crate::few::{MeanShift, mean_shift};
@@ -221,7 +219,7 @@ pub fn scatter_of_windows(
         if list.len() < REPEATS / 2 || !whole.is_finite() {
             return None;
         }
-        sort::by(&mut list, f64::total_cmp);
+        list.sort_by(f64::total_cmp);
         let mean = list.iter().sum::<f64>() / list.len() as f64;
         let squares = list.iter().map(|ratio| (ratio - mean).powi(2)).sum::<f64>();
         let cut = ((1.0 - confidence) / 2.0 * list.len() as f64) as usize;

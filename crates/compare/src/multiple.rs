@@ -1,7 +1,5 @@
 //! Several results in one comparison: the more of them are tested, the likelier one of them looks different by chance.
 
-use fiord_types::sort;
-
 /// Corrects probabilities for their number (Holm, "A simple sequentially rejective multiple test procedure", 1979). The
 /// probability that any result with a corrected value of at most 5 % is wrong is at most 5 %. Results without a test
 /// (`None`) are not counted.
@@ -9,7 +7,7 @@ use fiord_types::sort;
 pub fn holm(probabilities: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut order: Vec<(usize, f64)> =
         probabilities.iter().enumerate().filter_map(|(i, p)| Some((i, (*p)?))).collect();
-    sort::by(&mut order, |a, b| a.1.total_cmp(&b.1));
+    order.sort_by(|a, b| a.1.total_cmp(&b.1));
     let mut corrected = vec![None; probabilities.len()];
     let mut largest: f64 = 0.0;
     for (rank, (i, p)) in order.iter().enumerate() {

@@ -9,8 +9,6 @@
 //! (Hodges and Lehmann 1963; Hollander and Wolfe, "Nonparametric Statistical Methods", section 4.3, applied to logarithms).
 //! If both sides have the same distribution except for a factor, that factor is the ratio of their medians.
 
-use fiord_types::sort;
-
 use crate::distribution::{normal_tail, normal_upper};
 
 /// Maximum number of values on a side for which the exact distribution is computed.
@@ -58,7 +56,7 @@ pub fn mann_whitney(a: &[f64], b: &[f64]) -> RankTest {
 fn doubled_ranks(a: &[f64], b: &[f64]) -> (Vec<u64>, f64) {
     let all: Vec<f64> = a.iter().chain(b).copied().collect();
     let mut order: Vec<usize> = (0..all.len()).collect();
-    sort::by(&mut order, |x, y| all[*x].total_cmp(&all[*y]));
+    order.sort_by(|x, y| all[*x].total_cmp(&all[*y]));
     let mut doubled = vec![0; all.len()];
     let mut ties = 0.0;
     let mut first = 0;
@@ -102,7 +100,7 @@ pub fn smallest_p(a: usize, b: usize) -> f64 {
 #[must_use]
 pub fn ratio_interval(a: &[f64], b: &[f64], confidence: f64) -> Option<(f64, f64)> {
     let mut ratios: Vec<f64> = b.iter().flat_map(|b| a.iter().map(move |a| b / a)).collect();
-    sort::by(&mut ratios, f64::total_cmp);
+    ratios.sort_by(f64::total_cmp);
     let cut = pairs_below((a.len(), b.len()), (1.0 - confidence) / 2.0)?;
     Some((ratios[cut], ratios[ratios.len() - 1 - cut]))
 }
@@ -131,7 +129,7 @@ fn pairs_below((n, m): (usize, usize), tail: f64) -> Option<usize> {
 #[must_use]
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
-    sort::by(&mut sorted, f64::total_cmp);
+    sorted.sort_by(f64::total_cmp);
     match (sorted.len(), sorted.len() / 2) {
         (0, _) => f64::NAN,
         (n, half) if n % 2 == 0 => (sorted[half - 1] + sorted[half]) / 2.0,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fiord_stat::finding::{Finding, Severity};
 use fiord_stat::report::{DirKind, JobReport, MachineReport, Report};
-use fiord_types::{Nanos, sort};
+use fiord_types::Nanos;
 
 use crate::run_values::RunValues;
 
@@ -156,7 +156,7 @@ impl ComparedSide {
     /// A side of some runs. Its letter depends on its place, from 0.
     #[must_use]
     pub fn new(place: u8, name: String, mut runs: Vec<ComparedRun>) -> Self {
-        sort::by_key(&mut runs, |run| run.written);
+        runs.sort_by_key(|run| run.written);
         ComparedSide { letter: char::from(b'A'.saturating_add(place)), name, runs }
     }
 

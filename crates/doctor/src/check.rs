@@ -13,7 +13,6 @@ use fiord_stat::finding::{Finding, Location, Severity, Unchecked};
 use fiord_stat::hosts::HostsReport;
 use fiord_stat::report::{JobReport, JobShares, Report};
 use fiord_stat::shares::TimeShares;
-use fiord_types::sort;
 
 use crate::machine::{Machine, Unavailable};
 
@@ -358,7 +357,7 @@ impl CollectedFindings {
     ) -> CollectedFindings {
         self.found.retain(|finding| !ignored(&finding.finding.id, finding.finding.job.as_deref()));
         self.unchecked.retain(|unavailable| !ignored(&unavailable.id, None));
-        sort::by_key(&mut self.found, |finding| finding.finding.rank());
+        self.found.sort_by_key(|finding| finding.finding.rank());
         self.without_repetitions();
         self
     }

@@ -80,9 +80,9 @@ mod iscsi;
 mod libaio;
 #[cfg(feature = "libblkio")]
 mod libblkio;
-#[cfg(not(feature = "libblkio"))]
-#[path = "libblkio_absent.rs"]
-mod libblkio;
+#[cfg(any(test, not(feature = "libblkio")))]
+#[cfg_attr(feature = "libblkio", allow(unreachable_pub, reason = "only tests use it"))]
+mod libblkio_absent;
 mod library;
 mod list;
 mod names;
@@ -109,6 +109,9 @@ mod tls;
 mod tls_options;
 mod transport;
 
+#[cfg(not(feature = "libblkio"))]
+use libblkio_absent as libblkio;
+
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -133,7 +136,7 @@ pub use libaio::Libaio;
 #[cfg(feature = "libblkio")]
 pub use libblkio::Libblkio;
 #[cfg(not(feature = "libblkio"))]
-pub use libblkio::NoLibblkio as Libblkio;
+pub use libblkio_absent::NoLibblkio as Libblkio;
 pub use names::{Names, NamesRing};
 pub use nbd::Nbd;
 pub use net::{Net, Netsplice};

@@ -1,4 +1,5 @@
-//! `libblkio` in a build without the cargo feature of that name. The planner refuses its jobs.
+//! `libblkio` in a build without the cargo feature of that name. The option table says how to get it, and the planner refuses
+//! its jobs. Tests compile this module in all builds.
 
 use std::convert::Infallible;
 
@@ -30,8 +31,7 @@ impl NoLibblkio {
 
 /// The error of a build without the engine.
 fn absent() -> EngineError {
-    let what = "this build has no engine libblkio";
-    EngineError::plain(what).help("To fix: rebuild with `--features libblkio`")
+    EngineError::plain("this build has no engine libblkio")
 }
 
 impl Engine for NoLibblkio {
@@ -78,4 +78,28 @@ impl Engine for NoLibblkio {
 /// Asks no target.
 pub(crate) fn ask(_plan: &LibblkioPlan) -> Result<EndpointFacts, EndpointError> {
     Err(about_the_library(absent()))
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_plan::{
+        BlkioInstance, EndpointSubject, EnginePlan, LibblkioDriver, LibblkioWaitMode,
+    };
+
+    use super::*;
+
+    #[test]
+    fn a_build_without_the_engine_neither_asks_a_target_nor_creates_the_engine() {
+        let plan = LibblkioPlan {
+            instance: BlkioInstance::new(LibblkioDriver::VhostUser, "sock".into()),
+            polled: false,
+            vectored: false,
+            zeroes_on_trim: false,
+            wait: LibblkioWaitMode::Block,
+            completion_events: false,
+        };
+        assert_eq!(ask(&plan).unwrap_err().about, EndpointSubject::Library);
+        let config = EngineConfig::plain(EnginePlan::Libblkio(Box::new(plan)), 1, 512);
+        assert!(NoLibblkio::new(&config).is_err());
+    }
 }

@@ -336,5 +336,5 @@ pub fn decode<M: DeserializeOwned>(bytes: &[u8]) -> Result<(M, &[u8]), MessageEr
     let (head, rest) = bytes.split_first_chunk::<4>().ok_or_else(short)?;
     let length = u32::from_le_bytes(*head) as usize;
     let (json, attached) = rest.split_at_checked(length).ok_or_else(short)?;
-    Ok((fiord_stat::json::read_bytes(json)?, attached))
+    Ok((serde_json::from_slice(json)?, attached))
 }

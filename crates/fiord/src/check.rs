@@ -128,9 +128,7 @@ fn finding(finding: &Finding) -> Map<String, Value> {
     if let Some(option) = option {
         object.insert("option".into(), option.as_str().into());
     }
-    if let Some(claim) =
-        (!claim.is_empty()).then(|| fiord_stat::json::to_value(claim).ok()).flatten()
-    {
+    if let Some(claim) = (!claim.is_empty()).then(|| serde_json::to_value(claim).ok()).flatten() {
         object.insert("claim".into(), claim);
     }
     object

@@ -1,8 +1,6 @@
 //! Assembles [`JobSpec`]s from sections: looks up options, parses their values, and applies
 //! `[global]` sections.
 
-use fiord_types::sort;
-
 use crate::diagnostic::{Diagnostic, Note};
 use crate::expand::{self, expand};
 use crate::load::Loader;
@@ -80,7 +78,7 @@ impl<'a> Assembler<'a> {
             section.options.iter().map(|o| expand::name(o, self.loader)).collect();
         let mut order: Vec<&RawOption> = options.iter().collect();
         if !section.command_line {
-            sort::by_key(&mut order, |o| rank(&o.name));
+            order.sort_by_key(|o| rank(&o.name));
             // The engine of a section applies to all its options, also to those before `ioengine`.
             for o in options.iter().filter(|o| o.name == "ioengine") {
                 match o.text.as_deref().and_then(|t| self.engine_named(t, o)) {
@@ -115,7 +113,7 @@ impl<'a> Assembler<'a> {
             }
         }
         // Engine options are last, as in fio.
-        sort::by_key(&mut out, |s| !section.command_line && is_engine_option(s.def));
+        out.sort_by_key(|s| !section.command_line && is_engine_option(s.def));
         (out, bases)
     }
 

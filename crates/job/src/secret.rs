@@ -6,8 +6,6 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use fiord_types::sort;
-
 use crate::command::table::COMMANDS;
 use crate::load::Loader;
 use crate::option::def::OptionDef;
@@ -121,7 +119,7 @@ impl Masked {
             true => arguments(text),
             false => lines(text),
         };
-        sort::by_key(&mut parts, |part| part.start);
+        parts.sort_by_key(|part| part.start);
         Masked::new(text, &parts)
     }
 

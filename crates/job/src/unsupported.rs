@@ -7,6 +7,7 @@ use crate::command::help::words_of;
 use crate::command::table::COMMANDS;
 use crate::diagnostic::Diagnostic;
 use crate::option::def::{OptionDef, Scope, Support, Word};
+use crate::option::engine::EngineDef;
 use crate::option::table;
 use crate::option::value::Value;
 use crate::spec::{JobSpec, Setting};
@@ -21,13 +22,9 @@ pub fn unsupported(job: &JobSpec) -> Vec<Diagnostic> {
         if again || is_default(setting) {
             continue;
         }
-        if let Some((engine, feature)) = without_feature(setting) {
-            let what = format!(
-                "this fiord was built without the feature `{feature}`, so it has no ioengine {engine} ({})",
-                whereabouts(job, setting)
-            );
-            let error = Diagnostic::error(what, Some(setting.place.clone()));
-            out.push(error.help(format!("To fix: rebuild with `--features {feature}`")));
+        if let Some((what, help)) = engine_of(setting).and_then(without_feature) {
+            let what = format!("{what} ({})", whereabouts(job, setting));
+            out.push(Diagnostic::error(what, Some(setting.place.clone())).help(help));
         }
         if let Some(what) = later(setting) {
             let what = format!("{what} is not supported yet ({})", whereabouts(job, setting));
@@ -68,22 +65,27 @@ fn whereabouts(job: &JobSpec, setting: &Setting) -> String {
 
 /// What the engine that a setting selects needs besides Linux. Empty for all other settings.
 fn needs(setting: &Setting) -> &'static str {
-    match &setting.value {
-        Value::Word(word, _) if setting.def == table::IOENGINE.def() => {
-            table::find_engine(word).map_or("", |engine| engine.needs)
-        }
-        _ => "",
-    }
+    engine_of(setting).map_or("", |engine| engine.needs)
 }
 
-/// The engine that a setting selects and the cargo feature that this build lacks for it.
-fn without_feature(setting: &Setting) -> Option<(&'static str, &'static str)> {
+/// The engine that a setting selects.
+fn engine_of(setting: &Setting) -> Option<&'static EngineDef> {
     let Value::Word(word, _) = &setting.value else { return None };
-    let engine = table::find_engine(word).filter(|_| setting.def == table::IOENGINE.def())?;
-    match engine.support {
-        Support::WithoutFeature(feature) => Some((engine.name, feature)),
-        _ => None,
-    }
+    table::find_engine(word).filter(|_| setting.def == table::IOENGINE.def())
+}
+
+/// The error and the remedy of an engine that this build lacks.
+fn without_feature(engine: &EngineDef) -> Option<(String, String)> {
+    let EngineDef { name, feature, .. } = engine;
+    (engine.support == Support::WithoutFeature).then(|| {
+        (
+            format!("this build of fiord lacks the cargo feature `{feature}`, and with it ioengine {name}"),
+            format!(
+                "To fix: install fiord from its sources with \
+                 `cargo install --locked --path crates/fiord --features {feature}`"
+            ),
+        )
+    })
 }
 
 fn later(setting: &Setting) -> Option<String> {
@@ -152,4 +154,22 @@ pub fn list() -> String {
     let commands = COMMANDS.iter().filter(|c| c.support == Support::Later);
     part("General options", commands.map(|c| format!("--{}", c.name)).collect());
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_that_a_build_lacks_says_how_to_get_it() {
+        let engine = table::find_engine("libblkio").unwrap();
+        assert_eq!(without_feature(engine).is_none(), cfg!(feature = "libblkio"));
+        let lacking = EngineDef { support: Support::WithoutFeature, ..*engine };
+        let (what, help) = without_feature(&lacking).unwrap();
+        assert_eq!(
+            what,
+            "this build of fiord lacks the cargo feature `libblkio`, and with it ioengine libblkio"
+        );
+        assert!(help.ends_with("--path crates/fiord --features libblkio`"), "{help}");
+    }
 }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use fiord_stat::progress::{JobPhase, RunKind};
-use fiord_types::{HostIndex, JobIndex, Nanos, sort};
+use fiord_types::{HostIndex, JobIndex, Nanos};
 
 use crate::history::LiveHistory;
 use crate::model::{LiveHost, LiveJob, LiveModel};
@@ -105,7 +105,7 @@ pub fn rows(
         LivePage::Job(..) | LivePage::Findings | LivePage::Help => Vec::new(),
     };
     // A stable sort: rows that are equal stay in order.
-    sort::by(&mut rows, |a, b| compare(a, b, sort));
+    rows.sort_by(|a, b| compare(a, b, sort));
     if reverse {
         rows.reverse();
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use fiord_plan::{Distribution, FilePlan, Load, ZoneSize};
-use fiord_types::{Bytes, Dir, sort};
+use fiord_types::{Bytes, Dir};
 
 use crate::source::laws::Sums;
 use crate::source::ranks;
@@ -62,7 +62,7 @@ impl Curve {
         if groups.is_empty() {
             groups.push(EqualBlocks { blocks, share: 1.0 });
         }
-        sort::by(&mut groups, |a, b| (b.share / b.blocks).total_cmp(&(a.share / a.blocks)));
+        groups.sort_by(|a, b| (b.share / b.blocks).total_cmp(&(a.share / a.blocks)));
         Curve { groups, blocks }
     }
 

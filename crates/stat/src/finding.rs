@@ -77,7 +77,7 @@ pub struct Finding {
 }
 
 fn understood<'de, D: Deserializer<'de>>(from: D) -> Result<Claim, D::Error> {
-    Ok(crate::json::from_value(Value::deserialize(from)?).unwrap_or_default())
+    Ok(serde_json::from_value(Value::deserialize(from)?).unwrap_or_default())
 }
 
 impl Finding {

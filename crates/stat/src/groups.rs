@@ -1,6 +1,6 @@
 //! Run status groups: the totals of the jobs that run together.
 
-use fiord_types::{Bytes, Nanos, sort};
+use fiord_types::{Bytes, Nanos};
 
 use crate::report::{DirKind, DirReport, GroupDir, GroupReport, JobReport};
 
@@ -53,7 +53,7 @@ fn add_to_group(group: &mut GroupReport, d: &DirReport, (min_bw, max_bw): (Bytes
                 min_run: d.runtime,
                 max_run: d.runtime,
             });
-            sort::by_key(&mut group.dirs, |x| x.kind as u8);
+            group.dirs.sort_by_key(|x| x.kind as u8);
         }
     }
 }

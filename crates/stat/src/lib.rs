@@ -29,7 +29,6 @@ mod groups;
 pub mod histogram;
 pub mod hosts;
 pub mod job;
-pub mod json;
 pub mod live;
 pub mod priority;
 pub mod progress;

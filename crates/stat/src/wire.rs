@@ -7,7 +7,7 @@
 //! that are missing have their default, so a field may be added without a new version. The version increases when
 //! a field changes its meaning.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::job::JobData;
 
@@ -35,6 +35,12 @@ struct Versioned<'a> {
     data: &'a JobData,
 }
 
+/// What all versions have.
+#[derive(Deserialize)]
+struct Head {
+    version: u64,
+}
+
 impl JobData {
     /// Writes the data as one line of JSON without a line end.
     #[must_use]
@@ -49,12 +55,12 @@ impl JobData {
     /// # Errors
     /// The text is not the data of a job, or a later version wrote it.
     pub fn from_json(text: &str) -> Result<JobData, WireError> {
-        let tree: serde_json::Value = crate::json::read(text)?;
-        match tree["version"].as_u64() {
-            Some(version) if version > u64::from(VERSION) => Err(WireError::Later(version)),
-            Some(_) => Ok(crate::json::from_value(tree)?),
-            None => Err(WireError::Invalid(serde::de::Error::missing_field("version"))),
+        // The version comes first: the rest may differ between versions.
+        let Head { version } = serde_json::from_str(text)?;
+        if version > u64::from(VERSION) {
+            return Err(WireError::Later(version));
         }
+        Ok(serde_json::from_str(text)?)
     }
 }
 

@@ -4,7 +4,7 @@
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 
-use fiord_types::{Bytes, Errno, sort};
+use fiord_types::{Bytes, Errno};
 
 use crate::error::check;
 use crate::node::{self, Device};
@@ -162,7 +162,7 @@ pub fn partitions(disk: &Path) -> Vec<Partition> {
             })
         })
         .collect();
-    sort::by_key(&mut found, |part| part.number);
+    found.sort_by_key(|part| part.number);
     found
 }
 

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fiord_types::{Bytes, Errno, Nanos, sort};
+use fiord_types::{Bytes, Errno, Nanos};
 
 use crate::file::{Device, InodeType};
 use crate::{Error, Result, block, clock, file, mount, node};
@@ -197,7 +197,7 @@ impl CountedDisk {
                 .filter_map(|path| CountedDisk::at(path, depth - 1))
                 .collect(),
         };
-        sort::by(&mut members, |a, b| a.name.cmp(&b.name));
+        members.sort_by(|a, b| a.name.cmp(&b.name));
         members.dedup_by(|a, b| a.name == b.name);
         Some(CountedDisk { name, sysfs: sysfs.to_path_buf(), members })
     }

@@ -8,7 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fiord_types::{Bytes, sort};
+use fiord_types::Bytes;
 
 /// Directory that contains the pools.
 const POOLS: &str = "/sys/kernel/mm/hugepages";
@@ -51,7 +51,7 @@ fn pools_in(directory: &Path) -> Vec<Pool> {
         Some(Pool { page: Bytes(kib.checked_mul(1024)?), reserved: number("nr_hugepages")?, free })
     };
     let mut pools: Vec<Pool> = entries.filter_map(pool).collect();
-    sort::by_key(&mut pools, |pool| pool.page);
+    pools.sort_by_key(|pool| pool.page);
     pools
 }
 

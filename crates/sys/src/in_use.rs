@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use fiord_types::{Errno, sort};
+use fiord_types::Errno;
 
 use crate::file::{self, Device, InodeType};
 use crate::root::{Root, names, text};
@@ -259,7 +259,7 @@ impl Users {
             found.extend(names(&path.join("holders")));
             found.extend(self.loops_over(path).map(|one| one.name.clone()));
         }
-        sort::ascending(&mut found);
+        found.sort();
         found.dedup();
         found
     }

@@ -4,8 +4,6 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use fiord_types::sort;
-
 /// The directory that contains `sys`, `proc`, `dev` and `run`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root(PathBuf);
@@ -86,7 +84,7 @@ pub(crate) fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).into_iter().flatten();
     let mut names: Vec<String> =
         entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-    sort::ascending(&mut names);
+    names.sort();
     names
 }
 

@@ -15,7 +15,6 @@
 //! | which ends of connections belong to one run? | `run_number` |
 //! | which texts must not be shown? | `secret` |
 //! | which characters does a terminal obey? | `plain` |
-//! | how are values sorted in small code? | [`sort`] |
 //!
 //! ```
 //! use fiord_types::{Dir, PerDir};
@@ -41,7 +40,6 @@ pub mod program;
 mod quantity;
 mod run_number;
 mod secret;
-pub mod sort;
 mod steady;
 
 pub use bytes::Bytes;

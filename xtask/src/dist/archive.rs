@@ -1,37 +1,58 @@
-//! Archives whose bytes depend on their contents alone: tar in the POSIX format `ustar`, and `ar`, in which a Debian
-//! package wraps its parts (man page `deb(5)`).
+//! Archives whose bytes depend on their contents alone: tar, and `ar`, in which a Debian package wraps its parts (man page
+//! `deb(5)`).
 
 use std::io::Write;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use flate2::{Compression, GzBuilder};
+use tar::EntryType;
 
 use super::tree::{Entry, Tree};
 
-/// Bytes of a block of a tar archive.
-const BLOCK: usize = 512;
-
 /// Returns a compressed tar archive of a tree. Owner and group are root, entries are sorted by path, and all times
-/// are `epoch`, in seconds.
+/// are `epoch`, in seconds. `below_dot`: paths begin with `./`, as in Debian packages.
 ///
 /// # Errors
 ///
 /// If a path is too long for the format.
-pub(super) fn tar_gz(tree: &Tree, top: &str, epoch: u64) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+pub(super) fn tar_gz(tree: &Tree, below_dot: bool, epoch: u64) -> Result<Vec<u8>> {
+    let mut archive = tar::Builder::new(Vec::new());
     for (path, entry) in tree.with_folders() {
-        let path = format!("{top}{path}");
-        let (kind, mode, data) = match entry {
-            Entry::Folder => (Kind::Folder, 0o755, &[][..]),
-            Entry::Link(target) => (Kind::Link(target), 0o777, &[][..]),
-            Entry::File { mode, data } => (Kind::File, *mode, data.as_slice()),
+        let mut header = tar::Header::new_ustar();
+        header.set_mtime(epoch);
+        header.set_uid(0);
+        header.set_gid(0);
+        header.set_username("root")?;
+        header.set_groupname("root")?;
+        let (kind, mode, data, end) = match entry {
+            Entry::Folder => (EntryType::Directory, 0o755, &[][..], "/"),
+            Entry::Link(_) => (EntryType::Symlink, 0o777, &[][..], ""),
+            Entry::File { mode, data } => (EntryType::Regular, *mode, data.as_slice(), ""),
         };
-        header(&mut bytes, &path, kind, mode, data.len(), epoch)?;
-        bytes.extend_from_slice(data);
-        bytes.resize(bytes.len().next_multiple_of(BLOCK), 0);
+        header.set_entry_type(kind);
+        header.set_mode(mode);
+        header.set_size(data.len() as u64);
+        header.set_path(format!("{path}{end}"))?;
+        if let Entry::Link(target) = entry {
+            header.set_link_name(target)?;
+        }
+        if below_dot {
+            begin_with_dot(&mut header).with_context(|| format!("{path} is too long for tar"))?;
+        }
+        header.set_cksum();
+        archive.append(&header, data)?;
     }
-    bytes.resize(bytes.len() + 2 * BLOCK, 0);
-    gzip(&bytes)
+    gzip(&archive.into_inner()?)
+}
+
+/// Puts `./` before the path, which the library would remove. `None`: the path is too long.
+fn begin_with_dot(header: &mut tar::Header) -> Option<()> {
+    let fields = header.as_ustar_mut()?;
+    let start = if fields.prefix[0] == 0 { &mut fields.name[..] } else { &mut fields.prefix[..] };
+    start.rotate_right(2);
+    let free = start.first_chunk_mut::<2>().filter(|free| **free == [0, 0])?;
+    *free = *b"./";
+    Some(())
 }
 
 /// Compresses data. The header of the result contains no name and no time.
@@ -45,78 +66,20 @@ pub(super) fn gzip(data: &[u8]) -> Result<Vec<u8>> {
     Ok(writer.finish()?)
 }
 
-/// The type of an entry in its header.
-#[derive(Clone, Copy, Debug)]
-enum Kind<'a> {
-    File,
-    Link(&'a str),
-    Folder,
-}
-
-/// Appends the header of an entry. Fields: POSIX.1-2017, `pax`, "ustar Interchange Format".
-fn header(
-    out: &mut Vec<u8>,
-    path: &str,
-    kind: Kind<'_>,
-    mode: u32,
-    len: usize,
-    epoch: u64,
-) -> Result<()> {
-    let (letter, path, target) = match kind {
-        Kind::File => (b'0', path.to_owned(), ""),
-        Kind::Link(target) => (b'2', path.to_owned(), target),
-        Kind::Folder => (b'5', format!("{path}/"), ""),
-    };
-    ensure!(target.len() <= 100, "{target} is too long for tar");
-    let (prefix, name) = split(&path).with_context(|| format!("{path} is too long for tar"))?;
-    let mut block = [0_u8; BLOCK];
-    let mut put = |at: usize, text: &[u8]| block[at..at + text.len()].copy_from_slice(text);
-    put(0, name.as_bytes());
-    put(100, format!("{mode:07o}\0").as_bytes());
-    put(108, b"0000000\x000000000\0");
-    put(124, format!("{len:011o}\0").as_bytes());
-    put(136, format!("{epoch:011o}\0").as_bytes());
-    // While the sum is computed, its own field contains spaces.
-    put(148, b"        ");
-    put(156, &[letter]);
-    put(157, target.as_bytes());
-    put(257, b"ustar\x0000");
-    put(265, b"root");
-    put(297, b"root");
-    put(345, prefix.as_bytes());
-    let sum: u32 = block.iter().map(|&byte| u32::from(byte)).sum();
-    block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-    out.extend_from_slice(&block);
-    Ok(())
-}
-
-/// Splits a path into the prefix and the name of a header: at most 155 and 100 bytes, with a slash between them.
-fn split(path: &str) -> Option<(&str, &str)> {
-    if path.len() <= 100 {
-        return Some(("", path));
-    }
-    let cuts = path.match_indices('/').map(|(at, _)| (&path[..at], &path[at + 1..]));
-    cuts.into_iter().find(|(prefix, name)| prefix.len() <= 155 && name.len() <= 100)
-}
-
 /// Returns an `ar` archive of named members, with the time `epoch`.
 ///
 /// # Errors
 ///
-/// If a name has more than 16 bytes.
+/// Never for data in memory; the writer's interface has an error.
 pub(super) fn ar(members: &[(&str, Vec<u8>)], epoch: u64) -> Result<Vec<u8>> {
-    let mut out = b"!<arch>\n".to_vec();
+    let mut archive = ar::Builder::new(Vec::new());
     for (name, data) in members {
-        ensure!(name.len() <= 16, "{name} is too long for ar");
-        let header =
-            format!("{name:<16}{epoch:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 100_644, data.len());
-        out.extend_from_slice(header.as_bytes());
-        out.extend_from_slice(data);
-        if data.len() % 2 == 1 {
-            out.push(b'\n');
-        }
+        let mut header = ar::Header::new(name.as_bytes().to_vec(), data.len() as u64);
+        header.set_mtime(epoch);
+        header.set_mode(0o100_644);
+        archive.append(&header, data.as_slice())?;
     }
-    Ok(out)
+    Ok(archive.into_inner()?)
 }
 
 #[cfg(test)]
@@ -125,10 +88,13 @@ mod tests {
 
     #[test]
     fn paths_up_to_the_limits_of_the_format() {
-        let long = format!("{}/{}", "p".repeat(155), "n".repeat(100));
-        assert_eq!(split(&long).unwrap().1.len(), 100);
-        assert_eq!(split(&format!("{}/{}", "p".repeat(156), "n".repeat(100))), None);
-        assert_eq!(split("a/b"), Some(("", "a/b")));
+        let of = |prefix: usize, name: usize, below_dot| {
+            let mut tree = Tree::default();
+            tree.add(&format!("{}/{}", "p".repeat(prefix), "n".repeat(name)), 0o644, Vec::new());
+            tar_gz(&tree, below_dot, 0)
+        };
+        assert!(of(99, 100, false).is_ok() && of(97, 100, true).is_ok());
+        assert!(of(99, 101, false).is_err() && of(155, 100, true).is_err());
     }
 
     #[test]
@@ -137,8 +103,8 @@ mod tests {
         tree.add("usr/bin/tool", 0o755, b"#!/bin/sh\n".to_vec());
         tree.add(&format!("usr/{}/{}", "d".repeat(80), "f".repeat(60)), 0o644, vec![7; 513]);
         tree.link("usr/link", "bin");
-        let archive = tar_gz(&tree, "./", 1_000_000_000).unwrap();
-        assert_eq!(archive, tar_gz(&tree, "./", 1_000_000_000).unwrap());
+        let archive = tar_gz(&tree, true, 1_000_000_000).unwrap();
+        assert_eq!(archive, tar_gz(&tree, true, 1_000_000_000).unwrap());
         let mut tar = std::process::Command::new("tar");
         tar.args(["--list", "--verbose", "--gzip", "--utc", "--file=-"]);
         tar.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
@@ -155,13 +121,15 @@ mod tests {
             "{text}"
         );
         assert!(text.contains(" ./usr/link -> bin\n"), "{text}");
+        assert!(text.contains("f\n") && text.lines().all(|line| line.contains(" ./usr")), "{text}");
         assert_eq!(text.lines().count(), 6, "{text}");
     }
 
     #[test]
     fn members_of_ar_begin_at_even_offsets() {
-        let archive = ar(&[("a", vec![1]), ("b", vec![2, 3])], 0).unwrap();
+        let archive = ar(&[("a", vec![1]), ("b", vec![2, 3])], 7).unwrap();
         assert_eq!(archive.len(), 8 + 60 + 2 + 60 + 2);
-        assert!(ar(&[("seventeen-letters", vec![])], 0).is_err());
+        let header = b"a               7           0     0     100644  1         `\n\x01\n";
+        assert_eq!(&archive[8..70], header);
     }
 }

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// Maximum size of the stripped program in bytes.
-const MAX_SIZE: usize = 12_000_000;
+/// Maximum size of the program's code in bytes.
+const MAX_CODE: usize = 12_000_000;
 
 /// The program as it is shipped.
 #[derive(Debug)]
@@ -22,6 +22,8 @@ pub(super) struct Binary {
     pub libc: String,
     /// The newest version of GCC's library whose symbols the program uses, such as `12.0.0`.
     pub libgcc: String,
+    /// Size of the section `.text` in bytes.
+    pub code: usize,
 }
 
 /// Builds the sources in `root` with the target directory `target`. The result does not depend on these paths, on
@@ -42,24 +44,31 @@ pub(super) fn build(root: &Path, target: &Path, epoch: u64) -> Result<Binary> {
             .context("the program uses no symbol of the GNU C library")?,
         // The unwinder has been in the library since this version.
         libgcc: newest_version(&headers, "GCC_").unwrap_or_else(|| "3.0".to_owned()),
+        code: code_size(&stdout("size", &["--format=sysv"], &path)?)?,
         program: fs::read(&program).with_context(|| program.display().to_string())?,
         debug: fs::read(&debug).with_context(|| debug.display().to_string())?,
     };
     Ok(binary)
 }
 
-/// Checks the size of the program.
+/// Checks the size of the program's code.
 ///
 /// # Errors
 ///
 /// If it is larger than 12 MB.
-pub(super) fn check_size(size: usize) -> Result<()> {
+pub(super) fn check_size(code: usize) -> Result<()> {
     ensure!(
-        size <= MAX_SIZE,
-        "the stripped program has {size} bytes, more than {MAX_SIZE}. To fix: compare the sections and \
-         the largest symbols with the last release (`readelf -SW`, `nm --size-sort`)"
+        code <= MAX_CODE,
+        "the code of the program has {code} bytes, more than {MAX_CODE}. To fix: compare the largest \
+         symbols with the last release (`nm --size-sort`)"
     );
     Ok(())
+}
+
+/// Finds the size of the section `.text` in the output of `size`.
+fn code_size(text: &str) -> Result<usize> {
+    let size = text.lines().find_map(|line| line.strip_prefix(".text ")?.split_whitespace().next());
+    size.context("the program has no section .text")?.parse().context("output of `size`")
 }
 
 /// Runs cargo and returns the path of the program.
@@ -140,8 +149,11 @@ fn stdout(program: &str, args: &[&str], path: &Path) -> Result<String> {
 mod tests {
     #[test]
     fn a_larger_program_is_an_error() {
-        assert!(super::check_size(super::MAX_SIZE).is_ok());
-        assert!(super::check_size(super::MAX_SIZE + 1).is_err());
+        assert!(super::check_size(super::MAX_CODE).is_ok());
+        assert!(super::check_size(super::MAX_CODE + 1).is_err());
+        let sections =
+            "fiord  :\nsection  size  addr\n.text.x  7  0\n.text   8844162  3092992\nTotal  9";
+        assert_eq!(super::code_size(sections).unwrap(), 8_844_162);
     }
 
     #[test]

@@ -1,4 +1,5 @@
 //! Debian packages. Format: man page `deb(5)`; fields and scripts: Debian Policy Manual, chapters 5 and 6.
+//! cargo-deb (3.8) takes the fields from `Cargo.toml`, which knows neither the versions of the libraries nor the build ID.
 
 use std::fmt::Write;
 
@@ -139,8 +140,8 @@ impl Package {
         }
         let members = [
             ("debian-binary", b"2.0\n".to_vec()),
-            ("control.tar.gz", tar_gz(&control, "./", release.epoch)?),
-            ("data.tar.gz", tar_gz(&self.files, "./", release.epoch)?),
+            ("control.tar.gz", tar_gz(&control, true, release.epoch)?),
+            ("data.tar.gz", tar_gz(&self.files, true, release.epoch)?),
         ];
         let name = format!("{}_{}_{}.deb", self.name, release.debian_version(), architecture()?);
         Ok((name, ar(&members, release.epoch)?))

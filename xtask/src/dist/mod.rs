@@ -43,17 +43,17 @@ pub(crate) fn main(args: &[String]) -> Result<()> {
         return Ok(());
     };
     let epoch = release::epoch(&root)?;
-    let (sums, size) = artifacts(&root, &options, epoch)?;
+    let (sums, code) = artifacts(&root, &options, epoch)?;
     print!("{sums}");
     println!("wrote {}", options.out.display());
     if options.twice {
         twice::compare(&root, &options, epoch, &sums)?;
     }
     // Last, so that the files are there to find out what has grown.
-    binary::check_size(size)
+    binary::check_size(code)
 }
 
-/// Builds everything from the sources in `root`. Returns the text of `SHA256SUMS` and the size of the program in bytes.
+/// Builds everything from the sources in `root`. Returns the text of `SHA256SUMS` and the size of the program's code in bytes.
 fn artifacts(root: &Path, options: &Options, epoch: u64) -> Result<(String, usize)> {
     let dependencies = dependencies::of_fiord(root)?;
     let binary = binary::build(root, &options.target, epoch)?;
@@ -79,7 +79,7 @@ fn artifacts(root: &Path, options: &Options, epoch: u64) -> Result<(String, usiz
         files.extend(rpm::packages(&release, &tree(Layout::Rpm)?, &scratch)?);
     }
     files.sort();
-    Ok((write(&options.out, &files)?, release.binary.program.len()))
+    Ok((write(&options.out, &files)?, release.binary.code))
 }
 
 /// Returns the tarball, whose only directory at the top is `name`. It is made to be unpacked into `/usr/local`.
@@ -88,7 +88,7 @@ fn tarball(files: &Tree, name: &str, epoch: u64) -> Result<Vec<u8>> {
     for (path, mode, data) in files.files() {
         tree.add(&format!("{name}/{path}"), mode, data.to_vec());
     }
-    archive::tar_gz(&tree, "", epoch)
+    archive::tar_gz(&tree, false, epoch)
 }
 
 /// Writes the files and their checksums into an empty directory and returns the checksums.

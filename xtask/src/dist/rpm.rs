@@ -1,4 +1,5 @@
-//! RPM packages, built by `rpmbuild` from a generated spec file.
+//! RPM packages, built by `rpmbuild` from a generated spec file. cargo-generate-rpm (0.21) has no ghost files, which the links of
+//! update-alternatives are.
 
 use std::fmt::Write;
 use std::fs;

@@ -1,4 +1,6 @@
 //! The list of crates in the program (software bill of materials) in the format CycloneDX 1.5, as JSON.
+//! cargo-cyclonedx (0.5) names the crates of the repository by absolute paths, so that two builds would differ, and does not know
+//! the script in the pages.
 
 use serde_json::{Value, json};
 

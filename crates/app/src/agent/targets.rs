@@ -11,7 +11,7 @@ use fiord_sys::file::{self, Device, FileFacts, InodeType};
 use fiord_sys::mount::{self, Mount};
 use fiord_sys::root::Root;
 use fiord_sys::survey::{Disk, DiskSurvey, SurveyDepth};
-use fiord_types::{Bytes, sort};
+use fiord_types::Bytes;
 
 use super::facts::boot_id;
 
@@ -97,7 +97,7 @@ struct UsedRange {
 
 /// Joins the ranges that touch each other and are both written, or both only read.
 fn merged(mut ranges: Vec<UsedRange>) -> Vec<UsedRange> {
-    sort::by_key(&mut ranges, |range| (range.writes, range.begin, range.end));
+    ranges.sort_by_key(|range| (range.writes, range.begin, range.end));
     let mut out: Vec<UsedRange> = Vec::new();
     for range in ranges {
         match out.last_mut() {

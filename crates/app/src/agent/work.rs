@@ -11,7 +11,6 @@ use fiord_job::diagnostic::{self, Diagnostic};
 use fiord_job::load::HostWords;
 use fiord_plan::{HostShare, PlanOptions};
 use fiord_run::events::{Event, EventKind, EventSender, observe};
-use fiord_stat::json;
 use fiord_stat::snapshot::JobCounts;
 use fiord_sys::clock;
 use fiord_types::{JobIndex, Nanos, program};
@@ -172,7 +171,8 @@ impl OrderTask {
     /// Sends an event. A snapshot or the progress of thousands of jobs can be too long: it goes without latencies then.
     fn send(&self, mut event: Event) {
         let send = |event: &Event| {
-            json::to_value(event).is_ok_and(|value| self.outbox.send(&FromHost::Event(value), &[]))
+            serde_json::to_value(event)
+                .is_ok_and(|value| self.outbox.send(&FromHost::Event(value), &[]))
         };
         if send(&event) {
             return;

@@ -13,7 +13,7 @@ use fiord_job::option::handle::Opt;
 use fiord_job::option::table::{WRITE_BW_LOG, WRITE_HIST_LOG, WRITE_IOPS_LOG, WRITE_LAT_LOG};
 use fiord_plan::{ExpectedLog, expected_logs};
 use fiord_sys::file::{FileGuard, RowFile};
-use fiord_types::{Bytes, Errno, HostIndex, sort};
+use fiord_types::{Bytes, Errno, HostIndex};
 
 use super::jobs_of;
 
@@ -135,7 +135,7 @@ impl<'a> FetchedLogs<'a> {
         let mut names: Vec<String> = awaited.map(|(name, _)| name.clone()).collect();
         // Why a log that was begun is not complete is known if a part of it failed.
         names.retain(|log| !matches!(self.open.get(&(host, log.clone())), Some(None)));
-        sort::ascending(&mut names);
+        names.sort();
         let missing = |log: String| FetchError::Missing { host: name.clone(), name: log };
         names.into_iter().map(missing).collect()
     }

@@ -13,7 +13,7 @@ use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::table::net::{HOSTNAME, LISTEN, PEER, PORT, PROTOCOL, Protocol};
 use fiord_job::option::table::{FILENAME, NUMJOBS};
 use fiord_job::spec::JobSpec;
-use fiord_types::{JobIndex, sort};
+use fiord_types::JobIndex;
 
 use crate::peer_ends::answering_end_waits;
 
@@ -212,7 +212,7 @@ impl<'a> UsedPorts<'a> {
             .iter()
             .filter(|(other, _)| address.is_empty() || other.is_empty() || **other == address);
         let mut taken: Vec<&Range<u32>> = own.flat_map(|(_, ranges)| ranges).collect();
-        sort::by_key(&mut taken, |range| range.start);
+        taken.sort_by_key(|range| range.start);
         let mut begin = first;
         for range in taken {
             if range.start < begin.saturating_add(count) && begin < range.end {

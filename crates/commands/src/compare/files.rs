@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use fiord_compare::{ComparedRun, ComparedSide};
 use fiord_report::ReadError;
 use fiord_report::embedded::{embedded, is_page};
-use fiord_types::{Errno, sort};
+use fiord_types::Errno;
 
 use crate::runs::{sides as side_list, store};
 use crate::state_file::FileError;
@@ -161,7 +161,7 @@ fn entries(path: &Path) -> Result<Vec<PathBuf>, SideError> {
             list.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()
         })
         .map_err(unreadable)?;
-    sort::ascending(&mut entries);
+    entries.sort();
     Ok(entries)
 }
 

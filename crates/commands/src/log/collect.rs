@@ -7,7 +7,7 @@ use fiord_formats::log::compact::{LogDefinition, LogIndex};
 use fiord_formats::log::histogram::{Coarseness, HistogramRow};
 use fiord_formats::log::{LogKind, LogRow};
 use fiord_stat::histogram::Histogram;
-use fiord_types::{Bytes, Dir, Nanos, sort};
+use fiord_types::{Bytes, Dir, Nanos};
 
 use super::error::ShowLogError;
 use super::source::LogVisitor;
@@ -207,7 +207,7 @@ pub(super) struct Collector {
 impl Collector {
     pub(super) fn new(window: Option<u64>, percentiles: &[f64]) -> Self {
         let mut percentiles = percentiles.to_vec();
-        sort::by(&mut percentiles, f64::total_cmp);
+        percentiles.sort_by(f64::total_cmp);
         Collector {
             window,
             percentiles,

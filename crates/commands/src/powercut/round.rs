@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use fiord_formats::integrity::journal::JOURNAL_UNIT;
 use fiord_job::load::Loader;
-use fiord_stat::json;
 use fiord_sys::file::FileGuard;
 use fiord_sys::signal::Signals;
 use fiord_types::Nanos;
@@ -331,7 +330,7 @@ impl RoundRunner<'_> {
             return Err(PowercutError::NotChecked { round, status, command, errors });
         }
         let text = fs::read_to_string(&out).map_err(PowercutError::at(&out))?;
-        let report: CheckReport = json::read(&text)
+        let report: CheckReport = serde_json::from_str(&text)
             .map_err(|source| PowercutError::Report { path: out.clone(), source })?;
         // A read error of a target that has vanished again says nothing about the data.
         match report.has_read_errors() && vanished() {

@@ -104,7 +104,7 @@ fn targets(hosts: &[SshHost], lines: &[HostLine]) -> Result<Vec<FilledTarget>, P
         }
         let of_host = |source| PreconditionError::OfHost { host: host.name.clone(), source };
         let document: PreconditionDocument =
-            fiord_stat::json::read(&text.join("\n")).map_err(of_host)?;
+            serde_json::from_str(&text.join("\n")).map_err(of_host)?;
         let named = |target| FilledTarget { host: host.name.clone(), ..target };
         all.extend(document.targets.into_iter().map(named));
     }

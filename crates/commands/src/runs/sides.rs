@@ -51,7 +51,7 @@ pub fn sort(dir: &Path, directories: &mut [PathBuf]) -> Result<(), FileError> {
         let name = path.file_name().map(|name| name.to_string_lossy());
         known.iter().position(|side| name.as_deref() == Some(side)).unwrap_or(usize::MAX)
     };
-    fiord_types::sort::by_key(directories, place);
+    directories.sort_by_key(place);
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use fiord_formats::trace::blktrace::{BlktraceReader, CpuFileName};
 use fiord_formats::trace::{self, InvalidLines, TraceOptions, TraceReader};
-use fiord_types::{Errno, sort};
+use fiord_types::Errno;
 
 use super::args::TraceArgs;
 use super::error::TraceCommandError;
@@ -47,7 +47,7 @@ impl TraceFiles {
                 cpus.push((file.cpu, entry.path()));
             }
         }
-        sort::ascending(&mut cpus);
+        cpus.sort();
         if cpus.is_empty() {
             return Err(cannot_open(path)(Errno::ENOENT.into()));
         }

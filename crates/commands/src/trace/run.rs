@@ -6,7 +6,7 @@ use std::path::Path;
 
 use fiord_formats::trace::{TraceEvent, TraceIo, TraceTarget};
 use fiord_sys::file::FileGuard;
-use fiord_types::{Bytes, sort};
+use fiord_types::Bytes;
 
 use super::approximate::{self, Approximation};
 use super::args::TraceArgs;
@@ -83,7 +83,7 @@ fn jobs(
         return Ok(approximate::approximate(&summary.profile, "trace", &filename)?);
     }
     let mut order: Vec<usize> = (0..summary.targets.len()).collect();
-    sort::by_key(&mut order, |target| std::cmp::Reverse(summary.targets[*target].count.ios()));
+    order.sort_by_key(|target| std::cmp::Reverse(summary.targets[*target].count.ios()));
     order.truncate(JOBS);
     let mut profiles: HashMap<usize, TraceProfile> = HashMap::new();
     let failed = |source| TraceCommandError::Trace { path: args.file.clone(), source };

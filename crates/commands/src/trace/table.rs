@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use fiord_formats::trace::{TraceKind, TraceNotes};
-use fiord_types::{Bytes, Dir, Nanos, sort};
+use fiord_types::{Bytes, Dir, Nanos};
 
 use super::approximate::Approximation;
 use super::profile::{BLOCK, FLAGS, TraceProfile};
@@ -286,7 +286,7 @@ fn targets(out: &mut String, summary: &TraceSummary) {
         }
         return;
     }
-    sort::by_key(&mut targets, |target| std::cmp::Reverse(target.count.ios()));
+    targets.sort_by_key(|target| std::cmp::Reverse(target.count.ios()));
     let all = summary.profile.all_ios() as f64;
     let mut rows =
         vec![["target", "I/Os", "share", "data", "highest end"].map(String::from).to_vec()];

@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 use fiord_app::coordinator::keeping::journal_of;
 use fiord_app::coordinator::reach::SshHost;
 use fiord_run::NoInterrupts;
-use fiord_types::{Bytes, HostIndex, sort};
+use fiord_types::{Bytes, HostIndex};
 use serde_json::{Map, Value, json};
 
 use super::args::VerifyArgs;
@@ -37,7 +37,7 @@ pub(super) fn run(
             lines.push(line);
             Ok::<(), VerifyError>(())
         })?;
-    sort::by_key(&mut lines, |line| line.host);
+    lines.sort_by_key(|line| line.host);
     let (printed, messages): (Vec<HostLine>, Vec<HostLine>) =
         lines.into_iter().partition(|line| line.stream == HostStream::Out);
     match args.format {
@@ -72,7 +72,7 @@ fn document(hosts: &[SshHost], lines: &[HostLine]) -> String {
     for (index, host) in hosts.iter().enumerate() {
         let own = lines.iter().filter(|line| line.host == HostIndex::at(index));
         let text: Vec<&str> = own.map(|line| line.text.as_str()).collect();
-        let report = fiord_stat::json::read(&text.join("\n")).unwrap_or(Value::Null);
+        let report = serde_json::from_str(&text.join("\n")).unwrap_or(Value::Null);
         reports.insert(host.name.clone(), report);
     }
     format!("{:#}\n", json!({ "hosts": reports }))

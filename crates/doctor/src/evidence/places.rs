@@ -7,7 +7,7 @@ use std::path::Path;
 use fiord_job::option::table::{FILESIZE, OFFSET, OFFSET_INCREMENT, SIZE};
 use fiord_plan::{FileKind, FilePlan, JobPlan, Plan};
 use fiord_stat::claim::ClaimedSetting;
-use fiord_types::{Bytes, Dir, sort};
+use fiord_types::{Bytes, Dir};
 use foldhash::fast::FixedState;
 
 use crate::check::FindingBuilder;
@@ -71,7 +71,7 @@ pub(crate) fn overlaps<'a>(
     let users = users.into_iter().filter(|(_, users)| users.len() > 1);
     let found = users.filter_map(|(path, users)| first(Path::new(path), users, &matters));
     let mut found: Vec<_> = found.collect();
-    sort::by_key(&mut found, |overlap| overlap.path);
+    found.sort_by_key(|overlap| overlap.path);
     found
 }
 
@@ -80,7 +80,7 @@ fn first<'a>(
     mut users: Vec<RangeUser<'a>>,
     matters: &impl Fn(&RangeUser<'_>, &RangeUser<'_>) -> bool,
 ) -> Option<Overlap<'a>> {
-    sort::by_key(&mut users, |(from, _, job)| (*from, job.identity.index));
+    users.sort_by_key(|(from, _, job)| (*from, job.identity.index));
     users.iter().enumerate().find_map(|(at, user)| {
         let &(mut from, mut to, one) = user;
         let mut jobs = vec![one];

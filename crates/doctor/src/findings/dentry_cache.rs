@@ -3,7 +3,7 @@
 use fiord_plan::{JobPlan, NameCall};
 use fiord_stat::finding::Severity;
 use fiord_stat::report::DirKind;
-use fiord_types::{Bytes, Dir, sort};
+use fiord_types::{Bytes, Dir};
 
 use crate::check::{After, Check, CollectedFindings, Entry};
 use crate::evidence::amount::SaidNumbers;
@@ -54,7 +54,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     let under = &known.before.devices.under_names;
     let names = jobs().filter_map(|job| under.get(&job.target.files.first()?.path)).flatten();
     let mut disks: Vec<&str> = names.map(String::as_str).collect();
-    sort::ascending(&mut disks);
+    disks.sort();
     disks.dedup();
     let views = known.report.extras.devices.iter();
     let views: Vec<_> = views.filter(|view| disks.contains(&view.name.as_str())).collect();

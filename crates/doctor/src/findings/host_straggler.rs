@@ -2,7 +2,7 @@
 
 use fiord_stat::finding::Severity;
 use fiord_stat::hosts::{HostReport, HostTotal, HostsReport};
-use fiord_types::{Bytes, sort};
+use fiord_types::Bytes;
 
 use crate::check::{Check, CollectedFindings, FindingBuilder};
 use crate::evidence::amount::{bytes, count, percent};
@@ -55,7 +55,7 @@ fn slow_of(hosts: &[&HostReport]) -> Option<FindingBuilder> {
     let totals = || hosts.iter().filter_map(|host| host.total.as_ref());
     let data = totals().any(|total| total.bw > Bytes::ZERO);
     let mut rates: Vec<f64> = totals().map(|total| rate(total, data)).collect();
-    sort::by(&mut rates, f64::total_cmp);
+    rates.sort_by(f64::total_cmp);
     let middle = rates.len() / 2;
     let median = match rates.len() {
         0 | 1 => return None,
@@ -65,7 +65,7 @@ fn slow_of(hosts: &[&HostReport]) -> Option<FindingBuilder> {
     let own = |host: &HostReport| host.total.as_ref().map_or(0.0, |total| rate(total, data));
     let mut slow: Vec<&HostReport> =
         hosts.iter().copied().filter(|host| own(host) < SLOW * median).collect();
-    sort::by(&mut slow, |a, b| own(a).total_cmp(&own(b)));
+    slow.sort_by(|a, b| own(a).total_cmp(&own(b)));
     let slowest = *slow.first()?;
     let show = |rate: f64| match data {
         true => format!("{}/s", bytes(Bytes(rate as u64))),

@@ -2,7 +2,7 @@
 
 use fiord_stat::finding::Severity;
 use fiord_stat::hosts::{HostTarget, HostsReport};
-use fiord_types::{Bytes, sort};
+use fiord_types::Bytes;
 
 use crate::check::{Check, CollectedFindings, FindingBuilder};
 use crate::evidence::hosts::names;
@@ -52,7 +52,7 @@ fn hosts(report: &HostsReport, findings: &mut CollectedFindings) {
             host.targets.iter().filter_map(|target| Some((target.shared_id.as_deref()?, target)));
         uses.extend(named.map(|(storage, target)| Use { storage, host: number, target }));
     }
-    sort::by(&mut uses, |a, b| (a.storage, a.target.begin).cmp(&(b.storage, b.target.begin)));
+    uses.sort_by_key(|used| (used.storage, used.target.begin));
     for shared in uses.chunk_by(|a, b| a.storage == b.storage) {
         findings.report_if(overlap(shared, report));
     }
@@ -72,7 +72,7 @@ fn overlap(uses: &[Use<'_>], report: &HostsReport) -> Option<FindingBuilder> {
         }
         reach = furthest(reach, one);
     }
-    sort::ascending(&mut together);
+    together.sort();
     together.dedup();
     if together.is_empty() {
         return None;

@@ -6,7 +6,7 @@ use fiord_job::option::table::FILENAME;
 use fiord_plan::{FileKind, FileService, JobPlan};
 use fiord_stat::device::{DeviceDir, DeviceView};
 use fiord_stat::finding::Severity;
-use fiord_types::{Dir, sort};
+use fiord_types::Dir;
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::SaidNumbers;
@@ -123,7 +123,7 @@ fn finding(known: &After<'_>, entry: &Entry<'_>) -> Option<FindingBuilder> {
     if !whole || !alone(entry, &views) {
         return None;
     }
-    sort::by(&mut views, |a, b| mean_ms(b).total_cmp(&mean_ms(a)));
+    views.sort_by(|a, b| mean_ms(b).total_cmp(&mean_ms(a)));
     let (slow, next) = (views[0], views[1]);
     let (longest, other) = (mean_ms(slow), mean_ms(next));
     if longest < other * TIMES || longest < other + MORE {

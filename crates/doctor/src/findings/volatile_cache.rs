@@ -6,7 +6,7 @@ use fiord_stat::device::DeviceView;
 use fiord_stat::finding::Severity;
 use fiord_stat::report::DirKind;
 use fiord_sys::survey::Disk;
-use fiord_types::{Bytes, Dir, sort};
+use fiord_types::{Bytes, Dir};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::SaidNumbers;
@@ -57,7 +57,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     for entry in known.entries() {
         let mut disks: Vec<&Disk> =
             entry.jobs.iter().flat_map(|job| known.before.devices.of(job)).collect();
-        sort::by(&mut disks, |a, b| a.name.cmp(&b.name));
+        disks.sort_by(|a, b| a.name.cmp(&b.name));
         disks.dedup_by(|a, b| a.name == b.name);
         disks.retain(volatile);
         let views = &known.report.extras.devices;

@@ -9,7 +9,6 @@ use fiord_sys::diskstats::{self, CountedDisk as Stack};
 use fiord_sys::in_use::{self, Storage, Users};
 use fiord_sys::root::Root;
 use fiord_sys::survey::{Disk, DiskSurvey, SurveyDepth, signature};
-use fiord_types::sort;
 
 use super::{Evidence, Unavailable};
 
@@ -67,7 +66,7 @@ impl Devices {
         devices.behind_generic = behind_generic(plan, &devices.under);
         let mut names: Vec<&String> =
             devices.under.values().flatten().chain(devices.behind_generic.values()).collect();
-        sort::ascending(&mut names);
+        names.sort();
         names.dedup();
         if !names.is_empty() {
             let survey = DiskSurvey::new(Root::machine(), SurveyDepth::Health);

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use fiord_plan::{FaultEffect, FaultTrigger, SimCrash, SimFault, SimPlan};
-use fiord_types::{Bytes, Errno, Nanos, sort};
+use fiord_types::{Bytes, Errno, Nanos};
 
 use super::random::LatencyDistribution;
 use crate::EngineError;
@@ -125,7 +125,7 @@ impl SimOptions {
         if stall.1 > 0 {
             options.stalls.push(stall);
         }
-        sort::ascending(&mut options.stalls);
+        options.stalls.sort();
         options.store |= !options.faults.is_empty();
         Ok(options)
     }

@@ -20,7 +20,7 @@ use fiord_stat::progress::JobPhase;
 use fiord_stat::report::Report;
 use fiord_stat::snapshot::{JobCounts, JobSnapshot, RunSnapshot};
 use fiord_stat::summary::Summary;
-use fiord_types::{Bytes, Dir, JobIndex, Nanos, PerDir, sort};
+use fiord_types::{Bytes, Dir, JobIndex, Nanos, PerDir};
 
 pub use text::{header, line};
 
@@ -289,7 +289,7 @@ pub fn of_report(report: &Report, interval: Nanos) -> Vec<SeriesRow<'_>> {
             windows::rows(&sampled, dir, begin, interval, &mut rows);
         }
     }
-    sort::by_key(&mut rows, |row| row.elapsed);
+    rows.sort_by_key(|row| row.elapsed);
     rows
 }
 

@@ -1,6 +1,6 @@
 //! Finds storage that two hosts would write although each host is to have its own.
 
-use fiord_types::{Bytes, HostIndex, sort};
+use fiord_types::{Bytes, HostIndex};
 
 use crate::message::HostTarget;
 use crate::outcome::HostOutcome;
@@ -30,7 +30,7 @@ pub fn conflicts<'a>(
         let targets = outcome.checked.iter().flat_map(|checked| &checked.targets);
         written.extend(targets.filter_map(|target| Written::of(HostIndex::at(rank), target)));
     }
-    sort::by_key(&mut written, |part| (part.id, part.begin, part.host));
+    written.sort_by_key(|part| (part.id, part.begin, part.host));
     let mut found: Vec<(HostIndex, String)> = Vec::new();
     // The parts that reach furthest so far: the first one, and the first of those that belong to another host.
     let mut furthest: [Option<&Written<'_>>; 2] = [None, None];

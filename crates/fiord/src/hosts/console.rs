@@ -14,7 +14,6 @@ use fiord_report::hosts;
 use fiord_report::output::Formats;
 use fiord_run::events::{Event, EventKind};
 use fiord_stat::hosts::{HostReport, HostsReport};
-use fiord_stat::json;
 use fiord_stat::progress::{JobPhase, Progress};
 use fiord_stat::report::Report;
 use fiord_sys::clock;
@@ -125,7 +124,7 @@ impl HostsConsole {
                 self.lines(host, &jobs.introduction);
             }
             HostsEvent::Run { host, event } => {
-                if let Ok(event) = json::from_value(event) {
+                if let Ok(event) = serde_json::from_value(event) {
                     self.run_event(host, event);
                 }
             }

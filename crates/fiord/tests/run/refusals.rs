@@ -42,6 +42,17 @@ fn a_refused_run_has_a_document_with_its_jobs_and_their_errors() {
     assert!(terse.out.contains(";bad;0;22;"), "{terse:?}");
 }
 
+#[test]
+#[cfg(not(feature = "libblkio"))]
+fn an_engine_that_this_build_lacks_is_refused_before_any_io() {
+    let place = Place::new();
+    let ran = place.run("--name=j --ioengine=libblkio --libblkio_driver=io_uring --libblkio_path=f --rw=write --size=4k");
+    assert_eq!((ran.status, place.names().len()), (Some(1), 0), "{ran:?}");
+    let help = "To fix: install fiord from its sources with `cargo install --locked --path crates/fiord --features libblkio`";
+    assert!(ran.err.contains("lacks the cargo feature `libblkio`"), "{ran:?}");
+    assert!(ran.err.contains(help), "{ran:?}");
+}
+
 /// Text for people and checks without a run print the error alone, as fio does for what it cannot parse.
 #[test]
 fn other_refusals_have_no_document() {

@@ -6,7 +6,6 @@ use fiord_report::ReadError;
 use fiord_report::embedded::{self, EmbeddedError};
 use fiord_stat::finding::Finding;
 use fiord_stat::hosts::HostsReport;
-use fiord_stat::json;
 use fiord_stat::report::Report;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -181,23 +180,23 @@ fn named(name: &str, text: &str) -> Result<NamedResult, ResultError> {
 }
 
 fn content(text: &str) -> Result<PageResult, ResultError> {
-    let table = json::read::<Map<String, Value>>(text).ok();
+    let table = serde_json::from_str::<Map<String, Value>>(text).ok();
     let has = |key: &str| table.as_ref().is_some_and(|table| table.contains_key(key));
     if has("points") && !has("jobs") {
         let failed = |source| ResultError::Table { what: "a sweep", source };
-        let mut sweep: SweepDocument = json::read(text).map_err(failed)?;
+        let mut sweep: SweepDocument = serde_json::from_str(text).map_err(failed)?;
         text.clone_into(&mut sweep.json);
         return Ok(PageResult::Sweep(Box::new(sweep)));
     }
     if has("suite") && has("rows") {
         let failed = |source| ResultError::Table { what: "a suite", source };
-        let mut suite: SuiteDocument = json::read(text).map_err(failed)?;
+        let mut suite: SuiteDocument = serde_json::from_str(text).map_err(failed)?;
         text.clone_into(&mut suite.json);
         return Ok(PageResult::Suite(Box::new(suite)));
     }
     if has("precondition") && has("targets") {
         let failed = |source| ResultError::Table { what: "preconditioning", source };
-        let mut filled: PreconditionDocument = json::read(text).map_err(failed)?;
+        let mut filled: PreconditionDocument = serde_json::from_str(text).map_err(failed)?;
         if filled.is_too_new() {
             return Err(ResultError::TooNew(filled.version));
         }

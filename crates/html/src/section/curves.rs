@@ -1,7 +1,6 @@
 //! How are latencies distributed?
 
 use fiord_stat::report::{DirKind, JobReport, LatencySummary};
-use fiord_types::sort;
 
 use crate::chart::line::{ChartCurve, LineChart, line_chart, percentile_points};
 use crate::chart::{CurveStyle, ScaleKind};
@@ -62,9 +61,9 @@ pub(crate) fn of_run(run: &RunView<'_>) -> Option<PageSection> {
 /// The rows with the most I/Os, in their order.
 fn chosen<'a>(all: &'a [(String, &'a LatencySummary)]) -> Vec<&'a (String, &'a LatencySummary)> {
     let mut order: Vec<usize> = (0..all.len()).collect();
-    sort::by_key(&mut order, |at| std::cmp::Reverse(all[*at].1.n));
+    order.sort_by_key(|at| std::cmp::Reverse(all[*at].1.n));
     order.truncate(CURVES);
-    sort::ascending(&mut order);
+    order.sort();
     order.into_iter().map(|at| &all[at]).collect()
 }
 

@@ -3,7 +3,6 @@
 use askama::Template;
 use fiord_stat::finding::{BAD_DATA, Finding, Severity};
 use fiord_stat::report::JobReport;
-use fiord_types::sort;
 
 use crate::result::PointDocument;
 use crate::svg::Escaped;
@@ -113,7 +112,7 @@ pub(crate) fn of_points(points: &[(String, &PointDocument)]) -> PageSection {
         point.findings.iter().map(move |finding| (label.as_str(), finding))
     });
     let mut sorted: Vec<(&str, &Finding)> = found.collect();
-    sort::by_key(&mut sorted, |(_, finding)| finding.rank());
+    sorted.sort_by_key(|(_, finding)| finding.rank());
     section(&sorted, Vec::new(), (LookedFor::Yes, false), Vec::new())
 }
 

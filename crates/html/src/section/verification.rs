@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fiord_formats::integrity::diagnosis::FaultClass;
 use fiord_stat::verify::{FileExtent, Unverified, VerifyResults};
-use fiord_types::{Bytes, sort};
+use fiord_types::Bytes;
 
 use crate::chart::bars::{ShareRow, share_bars};
 use crate::chart::extents::{MappedExtent, extent_map};
@@ -128,7 +128,7 @@ fn maps(with: &[(&str, &VerifyResults)]) -> String {
 fn map(file: &str, extents: &[&FileExtent]) -> HtmlFigure {
     let mut classes: Vec<FaultClass> =
         extents.iter().map(|extent| extent.extent.diagnosis.class()).collect();
-    sort::ascending(&mut classes);
+    classes.sort();
     classes.dedup();
     let mapped = |extent: &&FileExtent| {
         let class = extent.extent.diagnosis.class();

@@ -3,7 +3,7 @@
 use fiord_stat::finding::Finding;
 use fiord_stat::hosts::{HostReport, HostsReport};
 use fiord_stat::report::{DirKind, DirReport, JobReport, Report};
-use fiord_types::{HostIndex, sort};
+use fiord_types::HostIndex;
 
 /// A run on one machine or on many hosts.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ impl<'a> RunView<'a> {
             machine.report.extras.findings.iter().map(|finding| (machine.name, finding))
         });
         let mut all: Vec<_> = whole.chain(own).collect();
-        sort::by_key(&mut all, |(_, finding)| finding.rank());
+        all.sort_by_key(|(_, finding)| finding.rank());
         all
     }
 }

@@ -5,8 +5,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use fiord_types::sort;
-
 use super::table::{Argument, COMMANDS, CommandDef};
 use crate::assemble;
 use crate::diagnostic::Diagnostic;
@@ -372,7 +370,7 @@ impl Reader<'_> {
             Some((_, first)) if found.iter().all(|(_, k)| k.same(*first)) => Ok(*first),
             _ => {
                 let mut names: Vec<String> = found.into_iter().map(|(n, _)| n).collect();
-                sort::ascending(&mut names);
+                names.sort();
                 names.dedup();
                 Err(names)
             }

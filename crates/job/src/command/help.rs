@@ -251,7 +251,7 @@ fn details(def: &OptionDef) -> String {
         line("example", def.example);
     }
     match def.support {
-        Support::Built | Support::WithoutFeature(_) => {}
+        Support::Built | Support::WithoutFeature => {}
         Support::Accepted(why) => line("note", &format!("accepted, but has no effect: {why}")),
         Support::Later => line("note", "not supported yet: a job that uses it ends before any I/O"),
     }

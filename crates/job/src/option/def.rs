@@ -74,8 +74,8 @@ pub enum Support {
     Built,
     /// Accepted without effect, because there is nothing to do. The string says why, in one clause.
     Accepted(&'static str),
-    /// Supported by builds with this cargo feature, which this build lacks: a run that uses it ends before any I/O.
-    WithoutFeature(&'static str),
+    /// An engine of builds with its cargo feature, which this build lacks: a run that uses it ends before any I/O.
+    WithoutFeature,
     /// Parsed and checked, but not supported yet: a run that uses it ends before any I/O.
     Later,
 }

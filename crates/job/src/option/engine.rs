@@ -30,6 +30,8 @@ pub struct EngineDef {
     pub doc: &'static str,
     /// Whether fiord supports it.
     pub support: Support,
+    /// The cargo feature of builds that have the engine. Empty: all builds have it.
+    pub feature: &'static str,
     /// What the engine needs besides Linux: a library and its package, a server, special hardware.
     /// Empty if it needs nothing. The end of a sentence that begins with "it needs".
     pub needs: &'static str,

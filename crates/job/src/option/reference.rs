@@ -48,7 +48,7 @@ pub fn compatibility() -> String {
     let mut rows = String::new();
     for option in options {
         match option.support {
-            Support::Built | Support::WithoutFeature(_) => built += 1,
+            Support::Built | Support::WithoutFeature => built += 1,
             Support::Accepted(_) => accepted += 1,
             Support::Later => later += 1,
         }
@@ -57,7 +57,11 @@ pub fn compatibility() -> String {
     }
     let mut engines = String::new();
     for engine in table::engines() {
-        let works = if engine.support == Support::Later { "not yet" } else { "works" };
+        let works = match (engine.support, engine.feature) {
+            (Support::Later, _) => "not yet".to_owned(),
+            (_, "") => "works".to_owned(),
+            (_, feature) => format!("works in builds with the cargo feature `{feature}`"),
+        };
         let _ = writeln!(engines, "| `{}` | {works} |", engine.name);
     }
     format!(
@@ -78,7 +82,7 @@ fn status(option: &OptionDef) -> String {
         .collect();
     match option.support {
         Support::Built if later.is_empty() || *option == *table::IOENGINE.def() => "works".into(),
-        Support::Built | Support::WithoutFeature(_) => {
+        Support::Built | Support::WithoutFeature => {
             format!("works, without {}", later.join(", "))
         }
         Support::Accepted(why) => format!("accepted: {why}"),
@@ -139,7 +143,7 @@ pub(crate) fn facts(option: &OptionDef) -> String {
 /// Returns the note on an option that has no effect or is not supported yet.
 pub(crate) fn limit(option: &OptionDef) -> Option<String> {
     match option.support {
-        Support::Built | Support::WithoutFeature(_) => None,
+        Support::Built | Support::WithoutFeature => None,
         Support::Accepted(why) => Some(format!("Accepted without effect: {why}.")),
         Support::Later => Some("Not supported yet.".into()),
     }

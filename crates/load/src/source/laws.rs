@@ -4,7 +4,6 @@
 use std::f64::consts::{PI, SQRT_2};
 
 use fiord_plan::Law;
-use fiord_types::sort;
 
 /// Number of ranks whose weights are added one by one. Beyond them a formula is exact to 1e-15.
 const HEAD: usize = 1024;
@@ -82,7 +81,7 @@ impl Sums {
             }
         }
         knots.retain(|k| *k <= self.n);
-        sort::ascending(&mut knots);
+        knots.sort();
         knots.dedup();
         knots
     }

@@ -4,7 +4,6 @@ use fiord_job::option::def::OptionDef;
 use fiord_job::option::table::{
     CPUMASK, CPUS_ALLOWED, CPUS_ALLOWED_POLICY, CpuPolicy, GTOD_CPU, NUMA_CPU_NODES,
 };
-use fiord_types::sort;
 
 use crate::machine::facts::Facts;
 use crate::options::reading::Reading;
@@ -72,7 +71,7 @@ fn named(job: Reading, facts: &dyn Facts) -> Option<(&'static OptionDef, Vec<u32
         for node in known_nodes(job, NUMA_CPU_NODES.def(), nodes, facts) {
             cpus.extend(facts.cpus_of_node(node));
         }
-        sort::ascending(&mut cpus);
+        cpus.sort();
         cpus.dedup();
         return Some((NUMA_CPU_NODES.def(), cpus));
     }

@@ -12,7 +12,7 @@ use fiord_sys::in_use::{Users, WriteObstacle};
 use fiord_sys::nvme::admin::Refused;
 use fiord_sys::scsi::generic::Addressee;
 use fiord_sys::{block, host, nvme, scsi};
-use fiord_types::{Bytes, sort};
+use fiord_types::Bytes;
 
 use crate::machine::facts::{Facts, Found, FoundKind, NotScsi, Passthrough, ScsiDisk, ZoneFacts};
 
@@ -94,7 +94,7 @@ impl Facts for SystemFacts {
                 }
             }
         }
-        sort::ascending(&mut found);
+        found.sort();
         Ok(found)
     }
 

@@ -7,7 +7,7 @@ use fiord_job::option::table::{
     JOB_START_CLOCK_ID, LAT_PERCENTILES, LOG_AVG_MSEC, PERCENTILE_LIST, SLAT_PERCENTILES,
     WRITE_BW_LOG, WRITE_IOPS_LOG,
 };
-use fiord_types::{Nanos, sort};
+use fiord_types::Nanos;
 
 use crate::measure::slices;
 use crate::model::Record;
@@ -65,7 +65,7 @@ fn percentile_decimals(job: Reading) -> u32 {
 fn percentiles(job: Reading) -> Vec<f64> {
     let mut list = job.get(PERCENTILE_LIST);
     list.retain(|p| p.is_finite());
-    sort::by(&mut list, f64::total_cmp);
+    list.sort_by(f64::total_cmp);
     list.dedup();
     list
 }

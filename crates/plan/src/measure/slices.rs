@@ -4,7 +4,7 @@
 use fiord_job::option::parse;
 use fiord_job::option::table::{LATENCY_LIMITS, LATENCY_SLICE, LATENCY_TEST};
 use fiord_job::option::value::{Bases, Value, ValueError};
-use fiord_types::{Nanos, sort};
+use fiord_types::Nanos;
 
 use crate::model::LatencySlices;
 use crate::options::reading::Reading;
@@ -29,7 +29,7 @@ pub(crate) fn latency_slices(job: Reading) -> Option<LatencySlices> {
             ),
         }
     }
-    sort::by_key(&mut limits, |limit: &(Nanos, f64)| limit.0);
+    limits.sort_by_key(|limit: &(Nanos, f64)| limit.0);
     if limits.len() > MAX_LIMITS {
         let what = ValueError::list_too_long("limits", MAX_LIMITS).what;
         job.report(job.error(LATENCY_LIMITS, what).help("To fix: leave some of them out"));

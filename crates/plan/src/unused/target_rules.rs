@@ -16,5 +16,5 @@ pub(crate) const TARGET_RULES: &[Rule] = &[Rule {
     unused: |_, plan| plan.engine.def().names_target(),
     what: "`{option}` has no effect: an option of `ioengine={engine}` names the target",
     help: "To fix: leave it out",
-    example: "--ioengine=libblkio --libblkio_driver=io_uring --libblkio_path=f --filename=g",
+    example: "--ioengine=rbd --pool=p --rbdname=i --filename=g",
 }];

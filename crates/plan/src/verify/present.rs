@@ -95,7 +95,7 @@ fn written_regions(plans: &[JobPlan]) -> HashMap<&Path, Vec<WrittenRegion>> {
         }
     }
     for list in regions.values_mut() {
-        fiord_types::sort::by_key(list, |region| region.start);
+        list.sort_by_key(|region| region.start);
     }
     regions
 }

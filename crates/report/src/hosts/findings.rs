@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use fiord_stat::finding::{Finding, Unchecked};
 use fiord_stat::hosts::HostsReport;
-use fiord_types::sort;
 
 /// Maximum number of hosts that are named.
 const MAX_NAMES: usize = 4;
@@ -13,7 +12,7 @@ const MAX_NAMES: usize = 4;
 pub(super) fn of_all(report: &HostsReport) -> (Vec<Finding>, Vec<Unchecked>) {
     let mut findings = report.all.extras.findings.clone();
     findings.extend(own_findings(report));
-    sort::by_key(&mut findings, |finding| finding.rank());
+    findings.sort_by_key(|finding| finding.rank());
     let mut unchecked = report.all.extras.unchecked.clone();
     unchecked.extend(own_gaps(report));
     (findings, unchecked)

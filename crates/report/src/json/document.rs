@@ -35,7 +35,7 @@ impl Value {
     /// A value of a type that is written by its own rules. `null` becomes an empty text.
     pub(super) fn of(value: &impl serde::Serialize) -> Value {
         // Only types without maps of other keys than text are passed, so this does not fail.
-        Value::from_plain(fiord_stat::json::to_value(value).unwrap_or_default())
+        Value::from_plain(serde_json::to_value(value).unwrap_or_default())
     }
 
     fn from_plain(value: serde_json::Value) -> Value {

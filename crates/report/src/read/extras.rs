@@ -2,7 +2,6 @@
 
 use fiord_stat::device::{DeviceDir, DeviceView, Issued};
 use fiord_stat::finding::Finding;
-use fiord_stat::json;
 use fiord_stat::ramp::SyncCount;
 use fiord_stat::report::{CpuIdleness, Extras, GeneratorReport, JobShares, SpecReport, UnitWork};
 use fiord_stat::shares::{LoopStage, TimeShares};
@@ -40,7 +39,7 @@ pub(super) fn own(node: Node<'_>) -> Extras {
 
 /// Reads a value by its own rules. One that this version does not understand is left out.
 fn plain<T: DeserializeOwned>(node: Node<'_>) -> Option<T> {
-    json::from_value(node.to_json()).ok()
+    serde_json::from_value(node.to_json()).ok()
 }
 
 /// The key `cpu_idleness`, which fio has, too.

@@ -1,7 +1,6 @@
 //! The object of a job.
 
 use fiord_stat::block_errors::{BlockErrors, BlockState};
-use fiord_stat::json;
 use fiord_stat::report::*;
 use fiord_types::{Bytes, Nanos};
 
@@ -72,8 +71,10 @@ pub(super) fn job(node: Node<'_>, globals: &[(String, String)]) -> JobReport {
         block_errors: node.get("fiord").find("block_errors").map(block_errors),
         verify: node.get("fiord").find("verify").map(verify::results),
         // What this version does not understand is left out.
-        engine: json::from_value(node.get("fiord").to_json_without("samples")).unwrap_or_default(),
-        samples: json::from_value(node.get("fiord").get("samples").to_json()).unwrap_or_default(),
+        engine: serde_json::from_value(node.get("fiord").to_json_without("samples"))
+            .unwrap_or_default(),
+        samples: serde_json::from_value(node.get("fiord").get("samples").to_json())
+            .unwrap_or_default(),
         options,
         ..configured
     }

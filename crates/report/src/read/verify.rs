@@ -1,7 +1,6 @@
 //! Results of verification.
 
 use fiord_formats::integrity::diagnosis::FaultClass;
-use fiord_stat::json;
 use fiord_stat::verify::{Coverage, FaultCount, Unverified, VerifyResults};
 use fiord_types::Bytes;
 
@@ -24,6 +23,7 @@ pub(super) fn results(node: Node<'_>) -> VerifyResults {
         Some((FaultClass::from_word(word)?, FaultCount::new(count.whole("extents"), bytes)))
     };
     let counts = node.entries("faults").filter_map(count).collect();
-    let extents = node.list("extents").filter_map(|extent| json::from_value(extent.to_json()).ok());
+    let extents =
+        node.list("extents").filter_map(|extent| serde_json::from_value(extent.to_json()).ok());
     VerifyResults::stated(coverage, counts, extents.collect())
 }

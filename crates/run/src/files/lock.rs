@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use fiord_plan::{FileKind, FilePlan, LockFile, Plan};
-use fiord_types::sort;
 
 /// How often a job that finds the lock free may overtake the waiting jobs. Waking a thread takes longer than
 /// many I/Os, so the file would be idle in between if the lock were handed over each time.
@@ -159,7 +158,7 @@ impl FileLocks {
         }
         // All jobs take the locks in the same order, so that none waits for a job that waits for it.
         let mut paths: Vec<PathBuf> = paths.map(named).collect();
-        sort::ascending(&mut paths);
+        paths.sort();
         paths.dedup();
         let locks = paths.iter().filter_map(|path| self.0.get(path).cloned());
         locks.map(Turn::take).collect()

@@ -6,7 +6,7 @@ use fiord_stat::job::JobData;
 use fiord_stat::ramp::SyncCount;
 use fiord_sys::clock;
 use fiord_sys::diskstats::{self, Activity, CountedDisk, DiskWatch};
-use fiord_types::{Bytes, Dir, JobIndex, Nanos, PerDir, sort};
+use fiord_types::{Bytes, Dir, JobIndex, Nanos, PerDir};
 
 /// Watches the devices under the targets while jobs run on them.
 ///
@@ -127,7 +127,7 @@ impl DeviceActivity {
                     }
                 }
             }
-            sort::ascending(&mut names);
+            names.sort();
             devices.jobs.push(DeviceUser {
                 under: names,
                 data: job.engine.def().counts == CountedBytes::Data,
@@ -223,7 +223,7 @@ impl DeviceActivity {
                 spans.push((user.span, time));
             }
         }
-        sort::by_key(&mut spans, |(span, _)| *span);
+        spans.sort_by_key(|(span, _)| *span);
         let (mut sum, mut longest, mut until) = (Nanos::ZERO, Nanos::ZERO, 0);
         for ((begin, end), time) in spans {
             if begin >= until {

@@ -1,6 +1,6 @@
 //! The report of a run on many hosts.
 
-use fiord_types::{Bytes, HostIndex, Nanos, sort};
+use fiord_types::{Bytes, HostIndex, Nanos};
 use serde::{Deserialize, Serialize};
 
 use super::facts::{HostFacts, HostTarget};
@@ -46,7 +46,7 @@ impl HostsReport {
     #[must_use]
     pub fn by_finish(&self) -> Vec<&HostReport> {
         let mut hosts: Vec<&HostReport> = self.hosts.iter().collect();
-        sort::by_key(&mut hosts, |host| (!host.complete, host.finished.is_none(), host.finished));
+        hosts.sort_by_key(|host| (!host.complete, host.finished.is_none(), host.finished));
         hosts
     }
 }

@@ -4,8 +4,6 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use fiord_types::sort;
-
 use super::{Device, FileFacts, InodeType};
 
 /// A process that has a file open.
@@ -47,7 +45,7 @@ fn openers_below(proc: &Path, facts: &FileFacts, within: Duration) -> Vec<Opener
             found.push(Opener { pid, name: name.trim().to_owned() });
         }
     }
-    sort::by_key(&mut found, |opener| opener.pid);
+    found.sort_by_key(|opener| opener.pid);
     found
 }
 

@@ -4,7 +4,7 @@ use std::fmt::{Display, Write as _};
 use std::num::NonZeroU32;
 
 use fiord_formats::trace::TraceKind;
-use fiord_types::{Bytes, Dir, Nanos, PerDir, sort};
+use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
 use crate::trace::profile::sizes::SizeCounts;
 use crate::trace::profile::{BLOCK, TraceProfile};
@@ -243,12 +243,12 @@ fn rounded(sizes: &SizeCounts) -> Vec<(Bytes, u8)> {
     let mut whole: Vec<(Bytes, u8)> =
         shares.iter().map(|(size, share)| (*size, *share as u8)).collect();
     let mut order: Vec<usize> = (0..whole.len()).collect();
-    sort::by(&mut order, |a, b| shares[*b].1.fract().total_cmp(&shares[*a].1.fract()));
+    order.sort_by(|a, b| shares[*b].1.fract().total_cmp(&shares[*a].1.fract()));
     let missing = 100u8.saturating_sub(whole.iter().map(|(_, share)| share).sum());
     for place in order.into_iter().cycle().take(if whole.is_empty() { 0 } else { missing.into() }) {
         whole[place].1 += 1;
     }
     whole.retain(|(size, share)| *share > 0 && *size > Bytes::ZERO);
-    sort::ascending(&mut whole);
+    whole.sort();
     whole
 }

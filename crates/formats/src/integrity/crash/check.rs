@@ -1,6 +1,6 @@
 //! Compares the blocks of a target with what the journal says.
 
-use fiord_types::{Bytes, sort};
+use fiord_types::Bytes;
 
 use super::order::{Ordinal, WriteOrder};
 use super::table::BlockWindow;
@@ -309,7 +309,7 @@ impl<'a> CrashCheck<'a> {
                 extents.push(BadExtent { start, length: Bytes(size), diagnosis });
             }
         }
-        sort::by_key(&mut extents, |extent| extent.start);
+        extents.sort_by_key(|extent| extent.start);
         // An accepted sector in a block without a flushed write is not damaged.
         extents.retain(|extent| {
             (extent.start.0..extent.end().0).step_by(size as usize).any(|at| fault(at).is_some())

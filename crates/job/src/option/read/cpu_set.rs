@@ -1,7 +1,5 @@
 //! Sets of CPUs and NUMA nodes: `0,5,8-15`, `all`, `bind:0-1`.
 
-use fiord_types::sort;
-
 use crate::option::value::{Bases, NumaPolicy, ValueError};
 
 /// The limit on CPU and node numbers. Linux kernels have fewer (`CONFIG_NR_CPUS` goes up to 8192).
@@ -82,7 +80,7 @@ fn numbers(text: &str, what: &str) -> Result<Vec<u32>, ValueError> {
         set.extend(range);
         at += part.len() + 1;
     }
-    sort::ascending(&mut set);
+    set.sort();
     set.dedup();
     Ok(set)
 }

@@ -23,6 +23,7 @@ const fn engine(name: &'static str, in_flight: DepthSupport, doc: &'static str) 
         aliases: &[],
         doc,
         support: Support::Built,
+        feature: "",
         needs: "",
         tested: "",
         runs_as: &[],
@@ -80,10 +81,8 @@ impl EngineDef {
     }
     /// Marks an engine that a build has only with the cargo feature of its name.
     const fn feature(self, enabled: bool) -> Self {
-        match enabled {
-            true => self,
-            false => EngineDef { support: Support::WithoutFeature(self.name), ..self },
-        }
+        let support = if enabled { Support::Built } else { Support::WithoutFeature };
+        EngineDef { support, feature: self.name, ..self }
     }
     const fn tested(self, tested: &'static str) -> Self {
         EngineDef { tested, ..self }
@@ -313,7 +312,7 @@ const LIST: &[EngineDef] = &[
             "libblkio",
             Many,
             "Files, block devices and virtio-blk devices (vhost-user, vhost-vdpa, VFIO), through the libblkio \
-             library.",
+             library, in builds with the cargo feature `libblkio`.",
         )
         .tested("2026-11: files on ext4; vhost-user exports of `qemu-storage-daemon`; an NVMe namespace in `cargo xtask vm`")
         .feature(cfg!(feature = "libblkio"))

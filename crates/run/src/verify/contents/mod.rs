@@ -30,7 +30,7 @@ use fiord_formats::integrity::diagnosis::BadExtent;
 use fiord_formats::verify::method::Method;
 use fiord_load::verify::{GranuleState, WriteValue};
 use fiord_plan::{JobPlan, VerifyMethod, VerifyPass, VerifyPlan};
-use fiord_types::{Bytes, FileIndex, sort};
+use fiord_types::{Bytes, FileIndex};
 
 use self::check::IntervalChecker;
 use self::fill::JobFormat;
@@ -190,7 +190,7 @@ impl Contents {
         let unexplained: Vec<_> =
             bad.iter().filter(unexplained).map(|one| one.unrecognized(read)).collect();
         extents.extend(unexplained);
-        sort::by_key(&mut extents, |extent| extent.start);
+        extents.sort_by_key(|extent| extent.start);
         extents
     }
 
