@@ -1,6 +1,6 @@
-# Verification on zoned devices: zones are emptied before the writes, and read back before they are reset
+# Verification on zoned devices: zones are emptied before the writes, and read back before they are reset; writes that fail in part
 # devices: zns nullzoned
-# limit: 120s
+# limit: 200s
 
 : "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
 
@@ -48,3 +48,32 @@ for blocks in --bs=64k --bsrange=4k-128k; do
         --iodepth=4
     within "both kinds: bytes that were verified" "$(json both '.jobs[0].fiord.verify.verified_bytes')" 4000000 17000000
 done
+
+# A bad block: the kernel splits a write of 64 KiB, and its second half fails. The job continues at the write pointer of the device,
+# within a block, and the writes that succeeded are read back from there. The block works again after the first error.
+null=/dev/fiord/nullzoned
+echo 32 >/sys/block/nullzoned/queue/max_sectors_kb
+bad() { echo "$1$((9 * 4096 + 200))-$((9 * 4096 + 207))" >/sys/kernel/config/nullb/nullzoned/badblocks; }
+torn() {
+    name=$1
+    shift
+    blkzone reset -o $((8 * 4096)) $null
+    check "$name: a bad block" bad +
+    {
+        until [ "$(zone_pointers $null 9 1)" = 192 ] || [ -s $name.json ]; do usleep 10000; done
+        bad -
+    } &
+    fiord_json $name --name=$name --filename=$null --direct=1 --zonemode=zbd --bs=64k --offset=8z --size=4z --rate_iops=100 \
+        --continue_on_error=write --recover_zbd_write_error=1 "$@"
+    wait
+    errors=$(json $name '.jobs[0].total_err')
+    check "$name: writes failed" test "$errors" -gt 0
+    same "$name: each other write was read back" "$(json $name '.jobs[0].read.total_ios')" $((128 - errors))
+    same "$name: bytes that were verified" "$(json $name '.jobs[0].fiord.verify.verified_bytes')" $(((128 - errors) * 65536))
+    same "$name: bytes that were not" "$(json $name '.jobs[0].fiord.verify.unverified_bytes.failed')" $((errors * 65536))
+    same "$name: a write that was torn" "$(json $name '.fiord.findings | map(select(.what | test("after 1 failed writes"))) | length')" 1
+    same "$name: the pointer is within a block" "$(zone_pointers $null 9 1 | awk '$1 == 4096 || $1 % 128 == 64' | wc -l)" 1
+}
+torn torn-sequential --rw=write --ioengine=psync --verify=md5
+torn torn-random --rw=randwrite --ioengine=libaio --iodepth=4 --verify=crc32c
+torn torn-fiord --rw=randwrite --ioengine=psync --verify=fiord

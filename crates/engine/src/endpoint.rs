@@ -81,6 +81,12 @@ impl Requests {
         found.is_some()
     }
 
+    /// How long a request in flight has waited at the time `now`.
+    pub(crate) fn waited(&self, slot: Slot, now: u64) -> Nanos {
+        let began = self.list.get(slot as usize).and_then(|request| request.began);
+        Nanos(now.saturating_sub(began.unwrap_or(now)))
+    }
+
     /// The op of a request in flight.
     #[inline]
     pub(crate) fn op(&self, slot: Slot) -> Option<&Op> {
@@ -108,12 +114,18 @@ impl Requests {
         is_interrupted && now.saturating_sub(*self.interrupted.get_or_insert(now)) >= GRACE
     }
 
-    /// Remembers that the request of a slot got no answer. Returns its outcome.
+    /// Remembers that the request of a slot got no answer within the timeout of the job. Returns its outcome.
     pub(crate) fn time_out(&mut self, slot: Slot) -> Outcome {
+        self.time_out_after(slot, self.timeout)
+    }
+
+    /// Remembers that the request of a slot got no answer until a library gave it up. Returns its outcome.
+    pub(crate) fn time_out_after(&mut self, slot: Slot, waited: Nanos) -> Outcome {
+        let tenths = Nanos(waited.0 / 100_000_000 * 100_000_000);
         let what = format!(
             "no answer to {} within {}. To fix: check the server and the network, or set a longer `endpoint_timeout`",
             self.name(slot),
-            shown(self.timeout)
+            shown(if waited < self.timeout { tenths } else { self.timeout })
         );
         self.fail(slot, what);
         Outcome::err(Errno::ETIMEDOUT)

@@ -82,7 +82,7 @@ fn finding(known: &After<'_>, queue: &DeviceQueue<'_>) -> Option<FindingBuilder>
     let (job, name) = (entry.jobs[0], &entry.report.name);
     let mut said = SaidNumbers::default();
     let takes = known.before.devices.named(&device.name).and_then(|disk| disk.device_depth);
-    if let Some(takes) = takes.filter(|takes| *takes > 0 && (*takes as f64) < asked * SHARE)
+    if let Some(takes) = takes.filter(|takes| *takes > 0 && (*takes as f64) < expected * SHARE)
         && device.depth >= takes as f64 * SHARE
     {
         let what = format!(
@@ -332,6 +332,23 @@ mod tests {
             reported(0.6, 5.0, |case| case.report.jobs[0].runtime = Nanos::from_millis(3300))
                 .is_empty()
         );
+    }
+
+    #[test]
+    fn ios_that_the_kernel_merged_are_at_the_device() {
+        let eight_to_one = |depth, accepted| {
+            reported(depth, 5.0, |case| {
+                case.job().depth.depth = 128;
+                case.disks(|disk| disk.device_depth = accepted);
+                let device = &mut case.report.extras.devices[0];
+                device.dirs[Dir::Read].ios = 1000;
+                let issued = device.issued.get_or_insert_default();
+                issued.ios[Dir::Read] = 8000;
+            })
+        };
+        assert!(eight_to_one(14.0, None).is_empty());
+        assert!(eight_to_one(14.0, Some(32)).is_empty(), "16 fit");
+        assert_eq!(eight_to_one(1.0, None).len(), 1);
     }
 
     #[test]

@@ -12,7 +12,7 @@
 pub(crate) mod connecting;
 mod handover;
 
-use fiord_types::{Errno, FileIndex};
+use fiord_types::{Errno, FileIndex, Nanos};
 
 pub(crate) use self::handover::Ticket;
 
@@ -30,8 +30,8 @@ const MARGIN: u64 = 6_000_000_000;
 
 /// The requests of one job to one library.
 pub trait Client: Sized {
-    /// Whether the library itself reports a request that got no answer in time. The engine then waits a little longer
-    /// than the job says, before it gives the request up.
+    /// Whether the library measures the timeout of the job itself. The engine then waits a little longer than the job
+    /// says, before it gives the request up.
     const REPORTS_TIMEOUTS: bool;
 
     /// Loads the library. Connects to nothing.
@@ -81,6 +81,11 @@ pub trait Client: Sized {
             (0.., _) => Outcome::ok(0),
             (error, _) => Outcome::from_raw(error),
         }
+    }
+
+    /// Whether the library ended a request with this errno because the server did not answer for the time `_waited`.
+    fn has_given_up(&self, errno: Errno, _waited: Nanos) -> bool {
+        errno == Errno::ETIMEDOUT
     }
 
     /// What a request failed for, and what the user can do. `None`: the text of the errno says it. `request` names the
@@ -144,15 +149,15 @@ impl<C: Client> Callbacks<C> {
         while taken < max
             && let Some((slot, result)) = self.handover.take()
         {
-            let outcome = match self.requests.op(slot) {
+            let mut outcome = match self.requests.op(slot) {
                 // SAFETY: the request of the slot has ended, and its token was not returned yet.
                 Some(op) => unsafe { self.client.outcome(op, self.data[slot as usize], result) },
                 None => Outcome::err(Errno::EIO),
             };
-            self.requests.end(slot);
             if let Err(errno) = outcome.get() {
-                self.note(slot, errno);
+                outcome = self.note(slot, errno);
             }
+            self.requests.end(slot);
             // SAFETY: `queue` began the slot, the library has reported the end of its request, and reports it once.
             done.push(unsafe { self.buffers.end(slot) }, outcome);
             taken += 1;
@@ -160,14 +165,17 @@ impl<C: Client> Callbacks<C> {
         taken
     }
 
-    /// Remembers why a request failed.
+    /// Remembers why a request in flight failed. Returns its outcome.
     #[cold]
-    fn note(&mut self, slot: Slot, errno: Errno) {
-        if errno == Errno::ETIMEDOUT {
-            self.requests.time_out(slot);
-        } else if let Some(why) = self.client.reason(&self.requests.name(slot), errno) {
+    fn note(&mut self, slot: Slot, errno: Errno) -> Outcome {
+        let waited = self.requests.waited(slot, self.clock.now());
+        if self.client.has_given_up(errno, waited) {
+            return self.requests.time_out_after(slot, waited);
+        }
+        if let Some(why) = self.client.reason(&self.requests.name(slot), errno) {
             self.requests.fail(slot, why);
         }
+        Outcome::err(errno)
     }
 
     /// Gives up all requests in flight: `ended` if the user has ended the run, otherwise because they got no answer.
@@ -259,10 +267,10 @@ impl<C: Client> Engine for Callbacks<C> {
                 Queued::Pending
             }
             Err(errno) => {
+                let outcome = self.note(index, errno);
                 self.requests.end(index);
-                self.note(index, errno);
                 // SAFETY: the slot was begun above, and the library did not take the request.
-                Queued::Done(unsafe { self.buffers.end(index) }, Outcome::err(errno))
+                Queued::Done(unsafe { self.buffers.end(index) }, outcome)
             }
         }
     }

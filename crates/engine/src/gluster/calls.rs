@@ -2,14 +2,14 @@
 
 use std::ptr;
 
-use fiord_types::{Errno, FileIndex};
+use fiord_types::{Errno, FileIndex, Nanos};
 
 use super::volume::GlfsSession;
 use crate::buffers::{Buffers, slots_of_buffers};
 use crate::endpoint::Requests;
 use crate::{
     Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, MachineClock, Op, OpKind,
-    Outcome, Queued, Time, Want,
+    Outcome, Queued, Slot, Time, Want,
 };
 
 /// The `gfapi` engine.
@@ -59,6 +59,18 @@ impl Gfapi {
         };
         if ret >= 0 { Outcome::from_raw(ret as i64) } else { Outcome::err(Errno::last()) }
     }
+
+    /// Remembers why a call failed. Returns its outcome.
+    #[cold]
+    fn failed(&mut self, (slot, op): (Slot, &Op), errno: Errno, waited: Nanos) -> Outcome {
+        self.requests.refuse(slot, op, "");
+        if self.session.has_given_up(errno, waited) {
+            return self.requests.time_out_after(slot, waited);
+        }
+        let why = self.session.reason(&self.requests.name(slot), errno);
+        self.requests.fail(slot, why);
+        Outcome::err(errno)
+    }
 }
 
 impl Engine for Gfapi {
@@ -92,14 +104,16 @@ impl Engine for Gfapi {
         let Some(data) = self.buffers.data_of(&slot, op) else {
             return Queued::Done(slot, Outcome::err(Errno::EINVAL));
         };
+        let began = self.clock.now();
         let outcome = self.call(op, data);
-        if let Err(errno) = outcome.get() {
-            self.requests.begin(slot.index(), op, self.clock.now());
-            self.requests.end(slot.index());
-            let why = self.session.reason(&self.requests.name(slot.index()), errno);
-            self.requests.fail(slot.index(), why);
+        match outcome.get() {
+            Ok(_) => Queued::Done(slot, outcome),
+            Err(errno) => {
+                let waited = Nanos(self.clock.now().saturating_sub(began));
+                let outcome = self.failed((slot.index(), op), errno, waited);
+                Queued::Done(slot, outcome)
+            }
         }
-        Queued::Done(slot, outcome)
     }
 
     fn flush(&mut self) -> Result<u32, EngineError> {

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use fiord_types::{Errno, FileIndex};
+use fiord_types::{Errno, FileIndex, Nanos};
 
 use super::abi::GlfsHandle;
 use super::volume::GlfsSession;
@@ -80,6 +80,10 @@ impl Client for GfapiClient {
             OpKind::Read | OpKind::Write => crate::Outcome::from_raw(result),
             _ => crate::Outcome::from_raw(result.min(0)),
         }
+    }
+
+    fn has_given_up(&self, errno: Errno, waited: Nanos) -> bool {
+        self.session.has_given_up(errno, waited)
     }
 
     fn reason(&self, request: &str, errno: Errno) -> Option<String> {

@@ -313,6 +313,13 @@ impl GlfsSession {
         EngineError { what, help: Some(help.into()), errno: Some(errno) }
     }
 
+    /// Whether the library closed the connection because the server did not answer its ping. `waited`: how long the failed
+    /// request took.
+    pub(super) fn has_given_up(&self, errno: Errno, waited: Nanos) -> bool {
+        let patience = Nanos::from_secs(ping_timeout(self.plan.endpoint.timeout));
+        matches!(errno, Errno::ENOTCONN | Errno::ETIMEDOUT) && waited >= patience
+    }
+
     /// What a request failed for, and what the user can do.
     pub(super) fn reason(&self, request: &str, errno: Errno) -> String {
         let help = match errno {

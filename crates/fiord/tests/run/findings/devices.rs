@@ -3,9 +3,11 @@
 
 use std::io::{Read, Seek, SeekFrom};
 use std::process::Command;
+use std::time::Duration;
 
 use crate::findings::{finding, json, silent};
 use crate::fiord::Place;
+use crate::fuse::Served;
 use crate::ground::Loop;
 use crate::hosts;
 
@@ -111,7 +113,7 @@ fn another_program_on_the_device() {
     assert!(entry(&alone).is_none(), "{:?}", entry(&alone));
     let path = device.path().to_owned();
     let other = std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_millis(500));
+        std::thread::sleep(Duration::from_millis(500));
         let to = ["of=/dev/null", "bs=1M", "iflag=direct"];
         Command::new("dd").arg(format!("if={path}")).args(to).output().unwrap()
     });
@@ -136,6 +138,29 @@ fn hosts_of_one_run_on_one_machine_are_no_other_programs() {
     let counts = |host: usize| document["client_stats"][host]["read"]["total_ios"].as_u64();
     assert!(counts(0) > Some(100) && counts(1) > Some(100), "{document}");
     assert!(!document.to_string().contains("used loop"), "{}", document["fiord"]);
+}
+
+/// The kernel merges adjacent reads, so that the device has fewer I/Os in flight than the job.
+#[test]
+fn merged_reads_are_not_a_missing_depth() {
+    let place = Place::new();
+    let Some(served) = Served::new(&place, Duration::from_millis(1)) else { return };
+    let Some(device) = Loop::over(&served.file()).and_then(Loop::direct) else { return };
+    if !device.queue("scheduler", "mq-deadline") {
+        return eprintln!("not possible here: the kernel has no mq-deadline");
+    }
+    // The device takes 128, and the others wait in the scheduler, which merges them.
+    let job = format!(
+        "--name=a --filename={} --rw=read --bs=4k --direct=1 --ioengine=libaio --iodepth=512 --size=16m --time_based \
+         --runtime=700ms",
+        device.path()
+    );
+    let ran = json(&place, &job);
+    let view = ran.json()["fiord"]["devices"][0].clone();
+    let count = |key: &str| view["read"][key].as_u64().unwrap();
+    assert!(count("merges") > 4 * count("ios"), "{view}");
+    assert!(view["depth"].as_f64() < Some(512.0 / 4.0), "{view}");
+    silent(&ran, "depth-not-reached");
 }
 
 /// The trace has one I/O at a time, whatever `iodepth` allows.
@@ -234,7 +259,7 @@ fn another_program_reads_the_device_through_the_page_cache() {
     }
     settle();
     let late = std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_millis(1000));
+        std::thread::sleep(Duration::from_millis(1000));
         other.seek(SeekFrom::Start(40 << 20)).unwrap();
         other.read_exact(&mut vec![0; 100 << 10]).unwrap();
         other

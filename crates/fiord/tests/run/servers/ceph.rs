@@ -1,10 +1,10 @@
 //! `rados` and `rbd` against a Ceph cluster that `cargo xtask servers --only ceph` starts.
 
-use std::process::Command;
+use std::process::{Child, Command};
 use std::time::Duration;
 
-use super::{Frozen, Server, Service, body, external, fio_verifies};
-use crate::fiord::{Place, end, signal, under_way, work};
+use super::{Frozen, Service, body, external, fio_verifies};
+use crate::fiord::{Place, end};
 
 /// A cluster, and an image or object of this test.
 struct Cluster {
@@ -68,8 +68,8 @@ impl Service for Image {
         Some(bytes)
     }
 
-    fn server(&mut self) -> &mut Server {
-        unreachable!("all tests use one cluster")
+    fn freeze(&mut self, _job: &Child) -> Frozen {
+        Frozen::new(self.0.osd)
     }
 }
 
@@ -100,8 +100,8 @@ impl Service for Object {
         Some(bytes)
     }
 
-    fn server(&mut self) -> &mut Server {
-        unreachable!("all tests use one cluster")
+    fn freeze(&mut self, _job: &Child) -> Frozen {
+        Frozen::new(self.0.osd)
     }
 }
 
@@ -205,49 +205,20 @@ fn an_encrypted_image_is_read_with_its_passphrase() {
 
 #[test]
 fn an_osd_that_stops_answering_ends_its_jobs_only() {
-    for service in ["rbd", "rados"] {
-        let Some((place, cluster)) = Cluster::rbd() else { return };
-        let job = match service {
-            "rbd" => Image(cluster).job(),
-            _ => Object(cluster).job(),
-        };
-        let Some(Cluster { osd, .. }) = Cluster::find(&place) else { return };
-        place.run(&format!("--name=j {job} --bs=4k --size=256k --rw=write")).ok();
-        let line = format!(
-            "--output-format=json --name=j {job} --bs=4k --size=256k --rw=randread --iodepth=4 --time_based \
-             --runtime=300 --endpoint_timeout=2 --name=other --ioengine=null --rw=read --size=1g --time_based \
-             --runtime=1"
-        );
-        let child = place.start(&line);
-        under_way(&child);
-        let frozen = Frozen::new(osd);
-        let ran = end(child, Duration::from_secs(120));
-        drop(frozen);
-        let jobs = work(&ran.json());
-        assert_eq!((jobs[0].1, jobs[1].1), (110, 0), "{ran:?}");
-        let expected = "no answer to the read of 4096 bytes at offset";
-        assert!(ran.err.contains(expected) && ran.err.contains("within 2 s"), "{}", ran.err);
-    }
+    body::a_server_that_stops_answering_ends_its_job_only::<Image>();
+    body::a_server_that_stops_answering_ends_its_job_only::<Object>();
+}
+
+#[test]
+fn requests_that_are_open_when_a_job_ends_have_their_whole_timeout() {
+    body::requests_that_are_open_when_a_job_ends_have_their_whole_timeout::<Image>();
+    body::requests_that_are_open_when_a_job_ends_have_their_whole_timeout::<Object>();
 }
 
 #[test]
 fn ctrl_c_does_not_wait_for_the_osd() {
-    let Some((place, cluster)) = Cluster::rbd() else { return };
-    let osd = cluster.osd;
-    let job = Image(cluster).job();
-    place.run(&format!("--name=j {job} --bs=4k --size=256k --rw=write")).ok();
-    let line = format!(
-        "--name=j {job} --bs=4k --size=256k --rw=randread --iodepth=4 --time_based --runtime=300 \
-         --endpoint_timeout=250"
-    );
-    let child = place.start(&line);
-    under_way(&child);
-    let frozen = Frozen::new(osd);
-    signal(&child, "INT");
-    // Much less than the timeout, and much more than a busy machine needs.
-    let ran = end(child, Duration::from_secs(100));
-    drop(frozen);
-    assert!(ran.out.contains("IOPS="), "{ran:?}");
+    body::ctrl_c_does_not_wait_for_the_server::<Image>();
+    body::ctrl_c_does_not_wait_for_the_server::<Object>();
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! `gfapi` and `gfapi_async` against a volume that `cargo xtask servers --only gluster` starts.
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::process::Child;
 
-use super::{Frozen, Server, Service, body, external, fio_verifies};
-use crate::fiord::{Place, end, some_work, under_way, work};
+use super::{Frozen, Service, body, external, fio_verifies};
+use crate::fiord::{Place, some_work};
 
 /// A file of a volume.
 struct Volume<const ASYNC: bool> {
@@ -12,6 +12,8 @@ struct Volume<const ASYNC: bool> {
     volume: String,
     /// The directory in which the server stores the files.
     brick: PathBuf,
+    /// The process that serves the brick.
+    process: u32,
     name: String,
 }
 
@@ -22,14 +24,19 @@ impl<const ASYNC: bool> Volume<ASYNC> {
 }
 
 impl<const ASYNC: bool> Service for Volume<ASYNC> {
+    // The library gives a brick up between half of the timeout and the timeout.
+    const PATIENCE: (u64, u64) = (6, 3);
+    const UNCACHED: &str = "--direct=1";
+
     fn start(place: &Place) -> Option<Self> {
-        let [server, volume, brick] = external(
-            ["FIORD_TEST_GLUSTER_SERVER", "FIORD_TEST_GLUSTER_VOLUME", "FIORD_TEST_GLUSTER_BRICK"],
-            "gluster",
-        )?;
+        let names = ["SERVER", "VOLUME", "BRICK", "PROCESS"];
+        let names = names.map(|name| format!("FIORD_TEST_GLUSTER_{name}"));
+        let [server, volume, brick, process] =
+            external(names.each_ref().map(String::as_str), "gluster")?;
         let place = place.path("x").parent()?.file_name()?.to_string_lossy().into_owned();
         let name = format!("{}-{place}", Self::engine());
-        Some(Volume { server, volume, brick: brick.into(), name })
+        let process = process.parse().unwrap();
+        Some(Volume { server, volume, brick: brick.into(), process, name })
     }
 
     fn job(&self) -> String {
@@ -51,8 +58,10 @@ impl<const ASYNC: bool> Service for Volume<ASYNC> {
         Some(bytes)
     }
 
-    fn server(&mut self) -> &mut Server {
-        unreachable!("all tests use one volume")
+    /// The library connects within the first second.
+    fn freeze(&mut self, job: &Child) -> Frozen {
+        some_work(job.id());
+        Frozen::new(self.process)
     }
 }
 
@@ -99,36 +108,22 @@ fn files_are_laid_out_before_they_are_read() {
     assert!(ran.err.contains("`none/x` on the volume") && ran.err.contains("To fix: "), "{ran:?}");
 }
 
-/// Stops the brick while a job runs, and checks that only this job fails, and in time.
-fn is_given_up<const ASYNC: bool>() {
-    let place = Place::new();
-    let Some(volume) = Volume::<ASYNC>::start(&place) else { return };
-    let Some([brick]) = external(["FIORD_TEST_GLUSTER_PROCESS"], "gluster") else { return };
-    let job = format!("--name=j {} --bs=4k --size=256k", volume.job());
-    place.run(&format!("{job} --rw=write")).ok();
-    let line = format!(
-        "--output-format=json {job} --rw=randread --direct=1 --time_based --runtime=300 --endpoint_timeout=6 \
-         --name=other --ioengine=null --rw=read --size=1g --time_based --runtime=1"
-    );
-    let child = place.start(&line);
-    under_way(&child);
-    // The library connects within the first second.
-    some_work(child.id());
-    let (frozen, since) = (Frozen::new(brick.parse().unwrap()), Instant::now());
-    let ran = end(child, Duration::from_secs(60));
-    let lasted = since.elapsed();
-    drop(frozen);
-    let jobs = work(&ran.json());
-    assert!(jobs[0].1 != 0 && jobs[1].1 == 0, "{ran:?}");
-    assert!(ran.err.contains("the read of 4096 bytes at offset"), "{}", ran.err);
-    assert!(ran.err.contains("To fix: "), "{}", ran.err);
-    assert!(lasted < Duration::from_secs(20), "{lasted:?}: {ran:?}");
+#[test]
+fn a_brick_that_stops_answering_ends_its_job_only() {
+    body::a_server_that_stops_answering_ends_its_job_only::<Volume<false>>();
+    body::a_server_that_stops_answering_ends_its_job_only::<Volume<true>>();
 }
 
 #[test]
-fn a_brick_that_stops_answering_ends_its_job_only() {
-    is_given_up::<false>();
-    is_given_up::<true>();
+fn requests_that_are_open_when_a_job_ends_have_their_whole_timeout() {
+    body::requests_that_are_open_when_a_job_ends_have_their_whole_timeout::<Volume<false>>();
+    body::requests_that_are_open_when_a_job_ends_have_their_whole_timeout::<Volume<true>>();
+}
+
+/// A call of `gfapi` cannot be interrupted.
+#[test]
+fn ctrl_c_does_not_wait_for_the_brick() {
+    body::ctrl_c_does_not_wait_for_the_server::<Volume<true>>();
 }
 
 #[test]

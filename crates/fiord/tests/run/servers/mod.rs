@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use self::relay::Relay;
-use crate::fiord::{Place, signal};
+use crate::fiord::Place;
 
 /// A server. It ends when this value is dropped.
 #[derive(Debug)]
@@ -56,11 +56,6 @@ impl Server {
     pub(crate) fn kill(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
-    }
-
-    /// Stops the server, which keeps its connections and answers no more.
-    pub(crate) fn freeze(&self) {
-        signal(&self.0, "STOP");
     }
 }
 
@@ -147,6 +142,12 @@ pub(crate) trait Service: Sized {
     /// Whether a request without an answer fails after `endpoint_timeout`.
     const HAS_TIMEOUT: bool = true;
 
+    /// The `endpoint_timeout` of a server that stops, and the time after which requests are given up at the earliest, s.
+    const PATIENCE: (u64, u64) = (2, 2);
+
+    /// Options of a job whose reads all reach the server.
+    const UNCACHED: &str = "";
+
     /// Loads that fio does correctly with this engine.
     const LOADS_OF_FIO: &[&str] = &[
         "--rw=write",
@@ -170,7 +171,14 @@ pub(crate) trait Service: Sized {
     fn contents(&self, place: &Place, block: usize, len: usize) -> Option<Vec<u8>>;
 
     /// The process that serves the target.
-    fn server(&mut self) -> &mut Server;
+    fn server(&mut self) -> &mut Server {
+        unreachable!("all tests use one server")
+    }
+
+    /// Stops the server of a job that is under way. The server keeps its connections and does not answer.
+    fn freeze(&mut self, _job: &Child) -> Frozen {
+        Frozen::new(self.server().0.id())
+    }
 }
 
 /// A server that jobs can reach through a relay, which cuts their connections.

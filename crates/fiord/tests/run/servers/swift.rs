@@ -1,10 +1,9 @@
 //! `http` against a Swift server that `cargo xtask servers --only swift` starts.
 
-use std::process::Command;
-use std::time::Duration;
+use std::process::{Child, Command};
 
-use super::{Frozen, Server, Service, body, external, fio_has, free_port};
-use crate::fiord::{Place, end, under_way, work};
+use super::{Frozen, Service, body, external, fio_has, free_port};
+use crate::fiord::{Place, work};
 
 /// A container, and names of objects of this test.
 struct Container {
@@ -55,8 +54,8 @@ impl Service for Container {
         Some(output.unwrap().stdout)
     }
 
-    fn server(&mut self) -> &mut Server {
-        unreachable!("all tests use one server")
+    fn freeze(&mut self, _job: &Child) -> Frozen {
+        Frozen::new(self.proxy)
     }
 }
 
@@ -124,22 +123,7 @@ fn wrong_tokens_and_containers_are_named() {
 
 #[test]
 fn a_proxy_that_stops_answering_ends_its_job_only() {
-    let place = Place::new();
-    let Some(container) = Container::start(&place) else { return };
-    let job = format!("--name=j {} --bs=4k --size=64k", container.job());
-    place.run(&format!("{job} --rw=write")).ok();
-    let line = format!(
-        "--output-format=json {job} --rw=randread --iodepth=4 --time_based --runtime=300 --endpoint_timeout=2 \
-         --name=other --ioengine=null --rw=read --size=1g --time_based --runtime=1"
-    );
-    let child = place.start(&line);
-    under_way(&child);
-    let frozen = Frozen::new(container.proxy);
-    let ran = end(child, Duration::from_secs(120));
-    drop(frozen);
-    let jobs = work(&ran.json());
-    assert_eq!((jobs[0].1, jobs[1].1), (110, 0), "{ran:?}");
-    assert!(ran.err.contains("within 2 s. To fix: "), "{}", ran.err);
+    body::a_server_that_stops_answering_ends_its_job_only::<Container>();
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fiord_engine::{DeviceStatus, Op, OpKind, Outcome, Slot};
 use fiord_plan::{FileKind, Tolerance};
-use fiord_types::{Bytes, Dir, Errno, Nanos, program};
+use fiord_types::{Bytes, Dir, Errno, program};
 
 use super::super::ops::direction;
 use super::JobState;
@@ -75,12 +75,7 @@ impl JobState<'_> {
     /// latencies would otherwise leave out the longest ones.
     pub(crate) fn note_unanswered(&mut self, op: &Op, completed: &Completed) {
         let outcome = completed.outcome;
-        let gave_up = match outcome.get() {
-            Err(Errno::ETIMEDOUT) => true,
-            // libgfapi reports this after a wait.
-            Err(Errno::ENOTCONN) => completed.times.clat >= Nanos::from_secs(1),
-            _ => outcome == Outcome::ENDED,
-        };
+        let gave_up = outcome == Outcome::ENDED || outcome.get() == Err(Errno::ETIMEDOUT);
         if !gave_up || self.job.engine.endpoint().is_none() {
             return;
         }
