@@ -48,6 +48,11 @@ fn tree(text: &[u8]) -> Result<Value, Error> {
     serde_json::from_slice(text)
 }
 
+/// Whether a field has its default and need not be written.
+pub(crate) fn is_default<T: Default + PartialEq>(field: &T) -> bool {
+    *field == T::default()
+}
+
 /// Turns a value into a tree.
 ///
 /// # Errors
