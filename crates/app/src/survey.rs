@@ -57,7 +57,7 @@ impl<'a> Surveyor<'a> {
     /// Adds all findings to the report. If a signal interrupted the survey, adds only an entry that says so.
     pub(crate) fn after_end(&self, typed: Typed<'_>, report: &mut Report) {
         let before = self.before.as_ref();
-        let courses = report.extras.courses.clone();
+        let courses = report.courses.clone();
         let how = move |plan: &Plan| fiord_doctor::survey_after(plan, &courses);
         let after = before.and_then(|_| look(self.plan, how, self.stopped));
         let (Some(before), Some(after)) = (before, after) else {

@@ -12,7 +12,7 @@ use fiord_stat::claim::{Claim, ClaimedExtent, ClaimedNumber, ClaimedSetting};
 use fiord_stat::finding::{Finding, Location, Severity, Unchecked};
 use fiord_stat::hosts::HostsReport;
 use fiord_stat::report::{JobReport, JobShares, Report};
-use fiord_stat::shares::TimeShares;
+use fiord_stat::shares::StageShares;
 
 use crate::machine::{Machine, Unavailable};
 
@@ -527,7 +527,7 @@ impl Entry<'_> {
 impl<'a> After<'a> {
     /// Returns how the threads of a printed job spent their time, if it was sampled.
     #[must_use]
-    pub fn shares(&self, entry: &Entry<'_>) -> Option<&'a TimeShares> {
+    pub fn shares(&self, entry: &Entry<'_>) -> Option<&'a StageShares> {
         let report = entry.report;
         let mut jobs = self.report.extras.generator.as_ref()?.jobs.iter();
         let own = |job: &&JobShares| job.group_id == report.group_id && job.name == report.name;

@@ -146,7 +146,7 @@ pub fn survey_before(plan: &Plan) -> Machine {
     Machine::survey_before(plan, &|job, file| reads.range(job, file))
 }
 
-/// Surveys the machine after a run in which the jobs did `courses` (`Extras::courses`).
+/// Surveys the machine after a run in which the jobs did `courses` (`Report::courses`).
 #[must_use]
 pub fn survey_after(plan: &Plan, courses: &[Samples]) -> Machine {
     let reads = touched::reads(plan, courses);

@@ -162,7 +162,7 @@ fn host_report(
         started,
         finished: host.finished.and_then(since),
         total,
-        seen: host.seen,
+        seen: host.seen.filter(|_| total.is_none()).map(|seen| seen.all_bytes()),
         complete,
         status,
         errors,

@@ -4,9 +4,8 @@ use fiord_report::output::Formats;
 use fiord_report::{TerseVersion, hosts};
 use fiord_stat::finding::{Finding, Severity, Unchecked};
 use fiord_stat::hosts::*;
-use fiord_stat::live::Totals;
 use fiord_stat::report::*;
-use fiord_types::{Bytes, Dir, HostIndex, Nanos};
+use fiord_types::{Bytes, HostIndex, Nanos};
 
 /// The keys of a job of a client, as fio orders them.
 const JOB_KEYS: [&str; 27] = [
@@ -209,11 +208,9 @@ fn lost() -> HostsReport {
         at: Nanos::from_millis(1500),
         refused: false,
     };
-    let mut seen = Totals::default();
-    seen.bytes[Dir::Write] = Bytes(9 << 20);
     let gone = HostReport {
         name: "n3".into(),
-        seen: Some(seen),
+        seen: Some(Bytes(9 << 20)),
         failure: Some(failure),
         ..HostReport::default()
     };

@@ -133,6 +133,7 @@ fn report() -> Report {
         jobs,
         disks: vec![dm],
         extras: Extras::default(),
+        courses: Vec::new(),
     };
     let finding = Finding {
         id: "depth-not-reached".into(),

@@ -1,9 +1,11 @@
 //! Reports that earlier versions of fiord wrote, and reports of fio 3.42, are read with their values. `stored/` only
 //! grows: a file that can no longer be read breaks the rule of compatibility (`fiord_report::read`).
 
+use fiord_formats::integrity::diagnosis::FaultClass;
 use fiord_report::{ReadError, read, read_all};
+use fiord_stat::engine::FlashCount;
 use fiord_stat::finding::Severity;
-use fiord_stat::report::{DirKind, Report, SteadyKind, Unified};
+use fiord_stat::report::{DirKind, JobReport, Report, SteadyKind, Unified};
 use fiord_stat::shares::LoopStage;
 use fiord_stat::slices::Verdict;
 use fiord_types::{Bytes, Dir, Nanos};
@@ -123,6 +125,27 @@ fn what_cannot_be_read_is_refused_and_what_is_unknown_is_ignored() {
     let interim = text.replacen("\"schema\" : 1", "\"schema\" : 1, \"interim\" : 1", 1);
     let both = read_all(&(interim + &text)).unwrap();
     assert_eq!(both.iter().map(|report| report.extras.interim).collect::<Vec<_>>(), [true, false]);
+}
+
+#[test]
+fn a_part_of_another_type_is_left_out_alone() {
+    let fiord = r#""fiord" : {
+        "network" : "none", "ring" : {"sq_thread_wakeups" : 3}, "flash" : {"erases" : "many", "bad_blocks" : 2},
+        "replay" : {"timed" : 1, "took_ns" : 5, "lateness_ns" : {"mean" : "late", "max" : 9, "bins" : {"7" : 2, "x" : 1}}},
+        "verify" : {"written_bytes" : 4096, "faults" : {"new-class" : {"extents" : 1}, "torn" : {"extents" : 2, "bytes" : ""}}}
+    }"#;
+    let report = read(&format!(r#"{{"jobs" : [{{"jobname" : "a", {fiord}}}]}}"#)).unwrap();
+    let JobReport { engine, replay, verify, .. } = &report.jobs[0];
+    assert_eq!((&engine.network, engine.ring.unwrap().sq_thread_wakeups), (&None, 3));
+    let flash = engine.flash.unwrap();
+    assert_eq!((flash.get(FlashCount::Erases), flash.get(FlashCount::BadBlocks)), (0, 2));
+    let replay = replay.as_ref().unwrap();
+    let lateness = replay.lateness.as_ref().unwrap();
+    assert_eq!((replay.timed, replay.took, lateness.max), (false, Nanos(5), Nanos(9)));
+    assert_eq!(lateness.bins, [(Nanos(7), 2)]);
+    let verify = verify.as_ref().unwrap();
+    assert_eq!((verify.coverage.written, verify.counts().len()), (Bytes(4096), 1));
+    assert_eq!(verify.counts()[&FaultClass::Torn].extents(), 2);
 }
 
 proptest! {

@@ -1,12 +1,16 @@
 //! The device's view of a run, for comparison with the application's view.
 
-use crate::ramp::SyncCount;
+mod stored;
+
 use fiord_types::{Bytes, Dir, JobIndex, PerDir};
 use serde::{Deserialize, Serialize};
+
+use crate::ramp::SyncCount;
 
 /// The counters of a block device while jobs ran on it, and the I/Os that the jobs issued to it in the same time.
 /// Both include ramps: a device cannot tell which of its I/Os belong to one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(into = "stored::Stored", from = "stored::Stored")]
 pub struct DeviceView {
     /// Kernel name.
     pub name: String,
@@ -15,7 +19,6 @@ pub struct DeviceView {
     /// Reads, writes and discards as they reached the device.
     pub dirs: PerDir<DeviceDir>,
     /// Time in which jobs on the device did I/O in each direction, ramps included, seconds; 0 if it is not known.
-    #[serde(default)]
     pub dir_seconds: PerDir<f64>,
     /// Cache flushes.
     pub flushes: u64,
@@ -30,7 +33,6 @@ pub struct DeviceView {
     pub members: Vec<DeviceView>,
     /// The intervals of the run in which jobs used the device, each with these jobs alone. Empty if there is only one, and
     /// in a report that was read.
-    #[serde(skip)]
     pub parts: Vec<DevicePart>,
 }
 
@@ -44,7 +46,7 @@ pub struct DevicePart {
 }
 
 /// One direction at the device.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DeviceDir {
     /// I/Os that the device completed.
     pub ios: u64,
@@ -65,24 +67,20 @@ impl DeviceDir {
 }
 
 /// I/Os that jobs issued.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Issued {
     /// Number of reads, writes, trims.
     pub ios: PerDir<u64>,
     /// Bytes of reads, writes, trims.
     pub bytes: PerDir<Bytes>,
     /// Bytes of I/Os that failed, not included in `bytes`. The device may have moved any part of them.
-    #[serde(default)]
     pub failed_bytes: PerDir<Bytes>,
     /// Commands to zones (reset, finish, close), which the kernel counts as writes of no bytes.
-    #[serde(default)]
     pub zone_commands: u64,
     /// Flushes that the jobs asked for: syncs, and writes with `sync` by synchronous engines. For each of them the
     /// kernel counts at most one write of no bytes.
-    #[serde(default)]
     pub syncs: SyncCount,
     /// How many of `ios` belong to ramps, which the results of the jobs leave out.
-    #[serde(default)]
     pub ramp_ios: PerDir<u64>,
     /// Mean number of I/Os in flight; `None` if latencies were not measured.
     pub depth: Option<f64>,

@@ -9,6 +9,7 @@ use crate::buckets::LatencyBuckets;
 use crate::delays::ThreadDelays;
 use crate::engine::EngineReport;
 use crate::groups::per_second;
+use crate::maps::is_default;
 use crate::priority::{self, PriorityRecorder};
 use crate::recorder::{DirRecorder, Recorder};
 use crate::replay::{ReplayResults, ReplaySummary};
@@ -73,7 +74,7 @@ pub struct JobData {
     #[serde(skip_serializing_if = "Samples::is_empty")]
     pub samples: Samples,
     /// The samples count virtual time, which begins with the job (`ioengine=sim`).
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub virtual_time: bool,
     /// Time in which the job did I/O in each direction, in whole milliseconds; 0 for an unused direction.
     #[serde(rename = "dir_runtime_ms", with = "Millis")]
@@ -119,11 +120,6 @@ pub struct JobData {
     /// What its engine counted.
     #[serde(skip_serializing_if = "EngineReport::is_empty")]
     pub engine: EngineReport,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_false(flag: &bool) -> bool {
-    !*flag
 }
 
 impl JobData {

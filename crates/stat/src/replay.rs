@@ -1,52 +1,30 @@
 //! How well a job followed the trace that it replayed (`read_iolog`).
 
 use fiord_types::Nanos;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::histogram::Histogram;
+use crate::maps::{by_percent, by_time};
+use crate::named::{ByName, count_names};
 use crate::summary::Summary;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReplayCount {
-    /// I/Os and flushes that were issued.
-    Issued,
-    /// Largest number of I/Os in flight.
-    Depth,
-    /// I/Os that waited because all slots were in use.
-    Blocked,
-    /// Times that the job waited for the thread that reads the trace.
-    Starved,
-    /// I/Os of the trace that the options skip (`replay_skip`, `replay_map`), and empty ones.
-    Skipped,
-    /// Invalid lines that were skipped (`replay_invalid=skip`).
-    Invalid,
-    /// Events with a timestamp before that of an earlier event.
-    Backwards,
-}
-
-impl ReplayCount {
-    pub const ALL: [ReplayCount; 7] = [
-        ReplayCount::Issued,
-        ReplayCount::Depth,
-        ReplayCount::Blocked,
-        ReplayCount::Starved,
-        ReplayCount::Skipped,
-        ReplayCount::Invalid,
-        ReplayCount::Backwards,
-    ];
-
-    /// The key in JSON reports.
-    #[must_use]
-    pub const fn key(self) -> &'static str {
-        match self {
-            ReplayCount::Issued => "ios",
-            ReplayCount::Depth => "depth",
-            ReplayCount::Blocked => "blocked",
-            ReplayCount::Starved => "starved",
-            ReplayCount::Skipped => "skipped_ios",
-            ReplayCount::Invalid => "invalid_lines",
-            ReplayCount::Backwards => "backward_times",
-        }
+count_names! {
+    /// What is counted about a replay.
+    ReplayCount {
+        /// I/Os and flushes that were issued.
+        Issued = "ios",
+        /// Largest number of I/Os in flight.
+        Depth = "depth",
+        /// I/Os that waited because all slots were in use.
+        Blocked = "blocked",
+        /// Times that the job waited for the thread that reads the trace.
+        Starved = "starved",
+        /// I/Os of the trace that the options skip (`replay_skip`, `replay_map`), and empty ones.
+        Skipped = "skipped_ios",
+        /// Invalid lines that were skipped (`replay_invalid=skip`).
+        Invalid = "invalid_lines",
+        /// Events with a timestamp before that of an earlier event.
+        Backwards = "backward_times",
     }
 }
 
@@ -126,42 +104,78 @@ impl ReplayResults {
 /// Percentages of [`ReplaySummary::percentiles`].
 pub const LATENESS_PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
 
-/// How a job replayed its trace, for the report.
+/// How a job replayed its trace, for the report. Its keys are those in JSON.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReplaySummary {
     /// I/Os were issued at their recorded times.
     pub timed: bool,
-    /// Mean lateness.
+    /// Time from the first to the last I/O that was issued.
+    #[serde(rename = "took_ns")]
+    pub took: Nanos,
+    /// Time from the first to the last I/O that was issued, as recorded.
+    #[serde(rename = "recorded_ns")]
+    pub recorded: Nanos,
+    /// How much later than recorded I/Os were issued; `None` without recorded times.
+    #[serde(rename = "lateness_ns", skip_serializing_if = "Option::is_none")]
+    pub lateness: Option<Lateness>,
+    /// Largest number of I/Os in flight in the trace; `None` if it does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace_depth: Option<u32>,
+    #[serde(flatten, with = "by_name")]
+    pub counts: ReplayCounts,
+    /// The first invalid line that was skipped: number, problem and text.
+    #[serde(rename = "first_invalid_line", skip_serializing_if = "Option::is_none")]
+    pub first_invalid: Option<String>,
+}
+
+/// How much later than recorded the I/Os of a trace were issued.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Lateness {
     pub mean: Nanos,
     /// Largest lateness.
     pub max: Nanos,
-    /// Percentage and lateness for each of [`LATENESS_PERCENTILES`]; empty without recorded times.
+    /// Percentage and lateness for each of [`LATENESS_PERCENTILES`].
+    #[serde(rename = "percentile", with = "by_percent")]
     pub percentiles: Vec<(f64, Nanos)>,
-    /// Values and counts of the buckets of the histogram of lateness that are not empty.
+    /// Values and counts of the buckets of the histogram that are not empty.
+    #[serde(with = "by_time")]
     pub bins: Vec<(Nanos, u64)>,
-    /// Time from the first to the last I/O that was issued, as recorded.
-    pub recorded: Nanos,
-    /// Time from the first to the last I/O that was issued.
-    pub took: Nanos,
-    /// Largest number of I/Os in flight in the trace; `None` if it does not say.
-    pub trace_depth: Option<u32>,
-    pub counts: ReplayCounts,
-    /// The first invalid line that was skipped: number, problem and text.
-    pub first_invalid: Option<String>,
+}
+
+/// Counts as an object with a key for each of them.
+mod by_name {
+    use super::*;
+
+    pub(super) fn serialize<S: Serializer>(
+        counts: &ReplayCounts,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        ByName::<ReplayCount>::serialize(&counts.0, to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<ReplayCounts, D::Error> {
+        ByName::<ReplayCount>::deserialize(from).map(ReplayCounts)
+    }
 }
 
 impl ReplaySummary {
     #[must_use]
     pub fn of(results: &ReplayResults) -> Self {
-        ReplaySummary {
-            timed: results.timed,
+        let lateness = || Lateness {
             mean: Nanos(results.lateness_summary.mean() as u64),
             max: Nanos(results.lateness_summary.max()),
             percentiles: results.lateness.percentiles(&LATENESS_PERCENTILES),
             bins: results.lateness.bins(),
-            recorded: results.recorded,
+        };
+        ReplaySummary {
+            timed: results.timed,
             took: results.took,
+            recorded: results.recorded,
+            lateness: results.timed.then(lateness),
             trace_depth: results.trace_depth,
             counts: results.counts,
             first_invalid: results.first_invalid.clone(),
@@ -171,7 +185,8 @@ impl ReplaySummary {
     /// The lateness that this share of I/Os (in per cent) does not exceed.
     #[must_use]
     pub fn percentile(&self, percent: f64) -> Option<Nanos> {
-        let found = self.percentiles.iter().find(|(listed, _)| (listed - percent).abs() < 1e-9);
+        let mut listed = self.lateness.as_ref()?.percentiles.iter();
+        let found = listed.find(|(listed, _)| (listed - percent).abs() < 1e-9);
         found.map(|(_, lateness)| *lateness)
     }
 }

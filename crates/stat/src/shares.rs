@@ -96,6 +96,56 @@ impl TimeShares {
         }
         Some(TimeShares { submitting, ..TimeShares::of(times, rounds, ios)? })
     }
+
+    /// The shares for a report.
+    #[must_use]
+    pub fn summarise(&self) -> StageShares {
+        StageShares {
+            contents: self.share(LoopStage::Contents),
+            submission: self.share(LoopStage::Submission),
+            waiting: self.share(LoopStage::Waiting),
+            completion: self.share(LoopStage::Completion),
+            rest: self.share(LoopStage::Rest),
+            ios: self.ios,
+            rounds: self.rounds,
+            submitting: self.submitting,
+        }
+    }
+}
+
+/// Shares of the time of threads, each from 0 to 1. The keys in JSON are [`LoopStage::word`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StageShares {
+    contents: f64,
+    submission: f64,
+    waiting: f64,
+    completion: f64,
+    rest: f64,
+    /// I/Os that completed in the sampled rounds.
+    #[serde(rename = "sampled_ios")]
+    pub ios: u64,
+    /// Rounds of the loop that were sampled.
+    #[serde(rename = "sampled_rounds")]
+    pub rounds: u64,
+    /// Sampled rounds in which submission took more than half of the time.
+    #[serde(rename = "wire:submitting")]
+    pub submitting: u64,
+}
+
+impl StageShares {
+    /// The share of a stage, 0 to 1.
+    #[must_use]
+    pub fn share(&self, stage: LoopStage) -> f64 {
+        let share = match stage {
+            LoopStage::Contents => self.contents,
+            LoopStage::Submission => self.submission,
+            LoopStage::Waiting => self.waiting,
+            LoopStage::Completion => self.completion,
+            LoopStage::Rest => self.rest,
+        };
+        share.clamp(0.0, 1.0)
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use fiord_formats::block::{self, BlockError};
 use fiord_types::Nanos;
 use serde::{Deserialize, Serialize};
 
+use crate::zero_one;
+
 /// Maximum number of limits that one job may have.
 pub const MAX_LIMITS: usize = 8;
 
@@ -173,27 +175,35 @@ pub fn merge(mine: &mut Vec<Slice>, theirs: &[Slice]) {
 
 /// A limit: fewer than `percent` of the I/Os of a slice may take longer than `over`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct LatencyLimit {
+    #[serde(rename = "over_ns")]
     pub over: Nanos,
     /// Percent of the I/Os of a slice.
+    #[serde(rename = "below_percent")]
     pub percent: f64,
 }
 
 /// One slice of the report.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SliceRow {
     /// I/Os that were due in this slice.
     pub ios: u64,
     /// For each limit: percent of these I/Os that took longer, counted from the time at which they were due.
+    #[serde(rename = "trans")]
     pub due: Vec<f64>,
     /// For each limit: percent of these I/Os that took longer, counted from their start.
+    #[serde(rename = "device")]
     pub own: Vec<f64>,
     /// Longest delay between the due time of an I/O and its start.
+    #[serde(rename = "lag_ns")]
     pub lag: Nanos,
 }
 
 /// Verdict of a test with limits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// The test ran to its end, and every slice is within the limits.
     Passed,
@@ -201,57 +211,75 @@ pub enum Verdict {
     Failed,
     /// The test ended early, before a limit was exceeded.
     #[default]
+    #[serde(rename = "none")]
     Open,
 }
 
 /// A limit that at least one slice exceeds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Breach {
+    /// The value of the worst slice.
+    #[serde(flatten)]
+    pub what: Breached,
+    /// Number of the worst slice, from 1.
+    #[serde(rename = "worst_slice")]
+    pub worst: usize,
     /// Number of such slices.
     pub slices: usize,
-    /// Index of the worst slice.
-    pub worst: usize,
-    /// The value of the worst slice.
-    pub what: Breached,
+    /// The test fails because of it.
+    #[serde(with = "zero_one")]
+    pub decides: bool,
 }
 
 /// The quantity that exceeds a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "of")]
 pub enum Breached {
     /// Percent of the I/Os that took too long, counted from their start.
-    Own(LatencyLimit, f64),
+    #[serde(rename = "device")]
+    Own(Excess),
     /// Percent of the I/Os that took too long only if counted from their due time. It does not fail the test: a
     /// thread that waits for one I/O is late with the next, whereas a database uses another thread
     /// for it.
-    Due(LatencyLimit, f64),
+    #[serde(rename = "trans")]
+    Due(Excess),
     /// I/Os started this long after they were due: longer than [`MAX_LAG`].
-    Lag(Nanos),
+    #[serde(rename = "lag")]
+    Lag {
+        #[serde(rename = "lag_ns")]
+        lag: Nanos,
+    },
 }
 
-impl Breached {
-    /// Whether it fails the test.
-    #[must_use]
-    pub fn decides(&self) -> bool {
-        !matches!(self, Breached::Due(..))
-    }
+/// A limit, and the percentage that exceeds it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Excess {
+    #[serde(flatten)]
+    pub limit: LatencyLimit,
+    /// Percent of the I/Os of the slice that took longer.
+    pub percent: f64,
 }
 
 /// The slices and the verdict of the jobs of one test.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SliceTable {
     /// The name of the test.
     pub name: String,
     /// The run status group.
+    #[serde(rename = "groupid")]
     pub group_id: u32,
+    pub verdict: Verdict,
+    /// The test ran to its end.
+    #[serde(with = "zero_one")]
+    pub complete: bool,
     /// Length of a slice.
+    #[serde(rename = "slice_ns")]
     pub slice: Nanos,
     /// The limits, ascending.
     pub limits: Vec<LatencyLimit>,
     /// The slices of the run, in order.
     pub slices: Vec<SliceRow>,
-    pub verdict: Verdict,
-    /// The test ran to its end.
-    pub complete: bool,
     /// The limits that slices exceed.
     pub broken: Vec<Breach>,
 }
@@ -275,7 +303,7 @@ impl SliceTable {
         self.broken = self.breaches();
         self.complete = ending == Ending::Whole;
         self.verdict = match ending {
-            _ if self.broken.iter().any(|breach| breach.what.decides()) => Verdict::Failed,
+            _ if self.broken.iter().any(|breach| breach.decides) => Verdict::Failed,
             Ending::Failed => Verdict::Failed,
             // Without a single I/O there is nothing to judge.
             Ending::Whole if self.slices.iter().any(|slice| slice.ios > 0) => Verdict::Passed,
@@ -299,19 +327,21 @@ impl SliceTable {
                 let share = |row: &SliceRow| shares(row).get(i).copied().unwrap_or(0.0);
                 self.worst(share, |share| share >= limit.percent)
             };
-            if let Some((slices, worst, share)) = broken(|row| &row.own) {
-                all.push(Breach { slices, worst, what: Breached::Own(limit, share) });
-            } else if let Some((slices, worst, share)) = broken(|row| &row.due) {
-                all.push(Breach { slices, worst, what: Breached::Due(limit, share) });
+            if let Some((slices, worst, percent)) = broken(|row| &row.own) {
+                let what = Breached::Own(Excess { limit, percent });
+                all.push(Breach { what, worst, slices, decides: true });
+            } else if let Some((slices, worst, percent)) = broken(|row| &row.due) {
+                let what = Breached::Due(Excess { limit, percent });
+                all.push(Breach { what, worst, slices, decides: false });
             }
         }
         if let Some((slices, worst, lag)) = self.worst(|row| row.lag, |lag| lag > MAX_LAG) {
-            all.push(Breach { slices, worst, what: Breached::Lag(lag) });
+            all.push(Breach { what: Breached::Lag { lag }, worst, slices, decides: true });
         }
         all
     }
 
-    /// The number of slices with too much of a quantity, the index of the worst, and its value.
+    /// The number of slices with too much of a quantity, the number of the worst (from 1), and its value.
     fn worst<T: PartialOrd + Copy>(
         &self,
         of: impl Fn(&SliceRow) -> T,
@@ -320,8 +350,8 @@ impl SliceTable {
         let all = self.slices.iter().map(of).enumerate().filter(|(_, value)| too_much(*value));
         all.fold(None, |found, (index, value)| match found {
             Some((n, worst, most)) if value <= most => Some((n + 1, worst, most)),
-            Some((n, ..)) => Some((n + 1, index, value)),
-            None => Some((1, index, value)),
+            Some((n, ..)) => Some((n + 1, index + 1, value)),
+            None => Some((1, index + 1, value)),
         })
     }
 }
@@ -396,12 +426,14 @@ mod tests {
         let failed = of(50, 70);
         assert_eq!(failed.verdict, Verdict::Failed);
         let limit = failed.limits[0];
-        let breach = Breach { slices: 1, worst: 1, what: Breached::Own(limit, 5.0) };
+        let what = Breached::Own(Excess { limit, percent: 5.0 });
+        let breach = Breach { what, worst: 2, slices: 1, decides: true };
         assert_eq!(failed.broken, [breach]);
         // An I/O that is late because of the previous one is reported but does not fail the test.
         let late = of(49, 60);
         assert_eq!(late.verdict, Verdict::Passed);
-        assert_eq!(late.broken, [Breach { what: Breached::Due(limit, 6.0), ..breach }]);
+        let what = Breached::Due(Excess { limit, percent: 6.0 });
+        assert_eq!(late.broken, [Breach { what, decides: false, ..breach }]);
     }
 
     #[test]
@@ -410,8 +442,8 @@ mod tests {
             [10, 0, 30, 20].map(|n| Slice { ios: 100, own: [n; MAX_LIMITS], ..Slice::default() });
         let table =
             table(&[(MS, 15.0), (MS.saturating_mul(8), 50.0)]).judge(&slices, Ending::Whole);
-        let what = Breached::Own(table.limits[0], 30.0);
-        assert_eq!(table.broken, [Breach { slices: 2, worst: 2, what }]);
+        let what = Breached::Own(Excess { limit: table.limits[0], percent: 30.0 });
+        assert_eq!(table.broken, [Breach { what, worst: 3, slices: 2, decides: true }]);
     }
 
     #[test]

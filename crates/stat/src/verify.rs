@@ -27,6 +27,8 @@ use fiord_formats::integrity::recheck::RereadConclusion;
 use fiord_types::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::maps::is_default;
+
 /// The number of extents of each class that a report shows in full, unless the job says otherwise.
 pub const SHOWN_EXTENTS: usize = 10;
 
@@ -79,7 +81,7 @@ impl Unverified {
         Unverified::JobFailed,
     ];
 
-    /// The word of the reason in reports.
+    /// The word of the reason in reports, as serde has it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -92,12 +94,6 @@ impl Unverified {
             Unverified::NotAsked => "not-asked",
             Unverified::JobFailed => "job-failed",
         }
-    }
-
-    /// The reason with this word.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Unverified::ALL.into_iter().find(|why| why.word() == word)
     }
 }
 
@@ -139,6 +135,7 @@ impl Coverage {
 
 /// Number of bad extents of a class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct FaultCount {
     extents: u64,
     /// Number of bytes of the extents.
@@ -146,12 +143,6 @@ pub struct FaultCount {
 }
 
 impl FaultCount {
-    /// A count of `extents` extents with `bytes` bytes.
-    #[must_use]
-    pub fn new(extents: u64, bytes: Bytes) -> Self {
-        FaultCount { extents, bytes }
-    }
-
     /// Number of extents.
     #[must_use]
     pub fn extents(&self) -> u64 {
@@ -194,7 +185,7 @@ pub struct VerifyResults {
     /// How much was verified.
     pub coverage: Coverage,
     /// Writes of an earlier run that the job went over without writing (`verify_only`).
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub replayed_writes: u64,
     counts: BTreeMap<FaultClass, FaultCount>,
     /// The first extents of each class, in the order in which they were found.
@@ -203,11 +194,6 @@ pub struct VerifyResults {
     shown: usize,
     /// The extent that was added last: the next one may continue it.
     last: Option<FileExtent>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 impl Default for VerifyResults {
@@ -228,16 +214,6 @@ impl VerifyResults {
             shown,
             last: None,
         }
-    }
-
-    /// Results as a report states them.
-    #[must_use]
-    pub fn stated(
-        coverage: Coverage,
-        counts: BTreeMap<FaultClass, FaultCount>,
-        extents: Vec<FileExtent>,
-    ) -> Self {
-        VerifyResults { coverage, counts, extents, ..VerifyResults::default() }
     }
 
     /// Adds a bad extent. Merges it into the extent that was added last if it continues it. Otherwise returns that
@@ -306,8 +282,8 @@ impl VerifyResults {
     /// Number of extents that are counted and not among [`VerifyResults::extents`].
     #[must_use]
     pub fn not_shown(&self) -> u64 {
-        let all: u64 = self.counts.values().map(|count| count.extents).sum();
-        all.saturating_sub(self.extents.len() as u64)
+        let extents = self.counts.values().map(|count| count.extents);
+        extents.fold(0, u64::saturating_add).saturating_sub(self.extents.len() as u64)
     }
 
     /// Adds the results of another job.
@@ -387,6 +363,44 @@ impl VerifyResults {
         }
         self.counts.retain(|_, count| count.extents > 0);
         self.count(to, bytes);
+    }
+}
+
+/// What JSON states about the results: [`VerifyResults`] as it is has the form in which hosts exchange it.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StatedResults {
+    written_bytes: Bytes,
+    verified_bytes: Bytes,
+    unverified_bytes: BTreeMap<Unverified, Bytes>,
+    faults: BTreeMap<FaultClass, FaultCount>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    extents: Vec<FileExtent>,
+}
+
+impl From<&VerifyResults> for StatedResults {
+    fn from(results: &VerifyResults) -> Self {
+        let Coverage { written, verified, ref unverified, .. } = results.coverage;
+        StatedResults {
+            written_bytes: written,
+            verified_bytes: verified,
+            unverified_bytes: unverified.clone(),
+            faults: results.counts.clone(),
+            extents: results.extents.clone(),
+        }
+    }
+}
+
+impl From<StatedResults> for VerifyResults {
+    fn from(stated: StatedResults) -> Self {
+        let coverage = Coverage {
+            written: stated.written_bytes,
+            verified: stated.verified_bytes,
+            unverified: stated.unverified_bytes,
+            required: false,
+        };
+        let StatedResults { faults, extents, .. } = stated;
+        VerifyResults { coverage, counts: faults, extents, ..VerifyResults::default() }
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn report(
     known: &After<'_>,
     findings: &mut CollectedFindings,
 ) {
-    for spec in known.report.extras.spec.iter().filter(|spec| far(spec.percent())) {
+    for spec in known.report.extras.spec.iter().filter(|spec| far(spec.percent)) {
         let unit = if spec.bytes { "bytes" } else { "I/Os" };
         let finding = check.for_run(format!(
             "{} on {} is far {side} its specification",
@@ -28,7 +28,7 @@ pub(crate) fn report(
                     "{:.0} of {:.0} {unit} per second: {}",
                     spec.achieved,
                     spec.stated,
-                    percent(spec.percent() / 100.0)
+                    percent(spec.percent / 100.0)
                 ))
                 .remedy(remedy(spec)),
         );
@@ -72,6 +72,7 @@ pub(crate) fn reported_for(
         target: "/dev/nvme0n1".into(),
         stated: 780e3,
         achieved,
+        percent: achieved * 100.0 / 780e3,
         bytes: false,
     }];
     let stated = Stated { pattern: Pattern::RandRead, value: 780e3, bytes: false };

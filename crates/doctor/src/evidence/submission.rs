@@ -1,6 +1,6 @@
 //! How long the threads of a job sleep in the call that submits its I/Os.
 
-use fiord_stat::shares::{LoopStage, TimeShares};
+use fiord_stat::shares::{LoopStage, StageShares};
 use fiord_types::Nanos;
 
 use crate::check::Entry;
@@ -15,7 +15,7 @@ const ROUNDS: f64 = 0.75;
 const MIN_ROUNDS: u64 = 5;
 
 /// Returns whether submission takes most of the time, in most of the sampled rounds.
-pub(crate) fn mostly_submits(shares: &TimeShares) -> bool {
+pub(crate) fn mostly_submits(shares: &StageShares) -> bool {
     shares.rounds >= MIN_ROUNDS
         && shares.share(LoopStage::Submission) >= SHARE
         && shares.submitting as f64 >= shares.rounds as f64 * ROUNDS
@@ -23,7 +23,7 @@ pub(crate) fn mostly_submits(shares: &TimeShares) -> bool {
 
 /// Returns the minimum share of a printed job's time in which its threads slept in submission. Returns
 /// an error if the kernel does not report how long threads wait for a CPU.
-pub(crate) fn blocked(entry: &Entry<'_>, shares: &TimeShares) -> Evidence<f64> {
+pub(crate) fn blocked(entry: &Entry<'_>, shares: &StageShares) -> Evidence<f64> {
     let report = entry.report;
     let ready = report.delays.ready.ok_or_else(|| {
         Unavailable("waiting time for CPUs: the kernel has no /proc/thread-self/schedstat".into())

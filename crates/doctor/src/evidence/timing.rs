@@ -130,7 +130,7 @@ pub(crate) fn were_concurrent(known: &After<'_>, a: &JobPlan, b: &JobPlan) -> bo
 /// virtual clock has a time of its own.
 fn ran_together(known: &After<'_>, a: &JobPlan, b: &JobPlan) -> Option<bool> {
     let own = |job: &JobPlan| -> Option<&Samples> {
-        let course = known.report.extras.courses.get(job.identity.index.get())?;
+        let course = known.report.courses.get(job.identity.index.get())?;
         (!job.engine.def().virtual_time && !course.is_empty()).then_some(course)
     };
     let (a, b) = (own(a)?, own(b)?);

@@ -62,7 +62,7 @@ pub(crate) fn planned(job: &JobPlan, dir: Dir) -> Option<Bytes> {
 
 /// Returns the bytes that a job moved in a direction, ramp included; `None` if that is unknown.
 pub(crate) fn moved(known: &After<'_>, job: &JobPlan, dir: Dir) -> Option<Bytes> {
-    of_course(&known.report.extras.courses, job, dir)
+    of_course(&known.report.courses, job, dir)
 }
 
 fn of_course(courses: &[Samples], job: &JobPlan, dir: Dir) -> Option<Bytes> {

@@ -7,7 +7,7 @@ use fiord_job::option::table::{
 };
 use fiord_plan::{ContentPlan, JobPlan, VerifyPlan};
 use fiord_stat::finding::Severity;
-use fiord_stat::shares::{LoopStage, TimeShares};
+use fiord_stat::shares::{LoopStage, StageShares};
 use fiord_types::{Dir, Nanos};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
@@ -69,7 +69,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     }
 }
 
-fn finding(entry: &Entry<'_>, shares: &TimeShares) -> Option<FindingBuilder> {
+fn finding(entry: &Entry<'_>, shares: &StageShares) -> Option<FindingBuilder> {
     let real = |job: &JobPlan| job.engine.def().moves_data;
     let job = *entry.jobs.iter().find(|job| real(job) && job.load.writes_data())?;
     let (contents, waiting) = (contents(entry, shares), shares.share(LoopStage::Waiting));
@@ -100,7 +100,7 @@ fn finding(entry: &Entry<'_>, shares: &TimeShares) -> Option<FindingBuilder> {
 /// Returns the share of the threads' time that went into filling buffers. Threads fill buffers in user
 /// mode, so the sampled share cannot exceed the share of user time in the time with a CPU: the rest
 /// is time without a CPU that happened to fall into a sample.
-fn contents(entry: &Entry<'_>, shares: &TimeShares) -> f64 {
+fn contents(entry: &Entry<'_>, shares: &StageShares) -> f64 {
     let report = entry.report;
     let sampled = shares.share(LoopStage::Contents);
     let Some(ready) = report.delays.ready else { return sampled };
@@ -152,6 +152,7 @@ mod tests {
     use fiord_stat::delays::ThreadDelays;
     use fiord_stat::finding::Finding;
     use fiord_stat::report::{GeneratorReport, JobReport, JobShares, Report};
+    use fiord_stat::shares::TimeShares;
 
     use super::*;
     use crate::machine::Machine;
@@ -161,7 +162,7 @@ mod tests {
     fn reported(options: &str, ns: [u64; 5]) -> Vec<Finding> {
         let (plan, _) =
             plan(&format!("--name=a --filename=f --size=1m --bs=256k --rw=write {options}"));
-        let shares = TimeShares::of(ns.map(Nanos), 1000, 1000).expect("some time");
+        let shares = TimeShares::of(ns.map(Nanos), 1000, 1000).expect("some time").summarise();
         let jobs = vec![JobShares { group_id: 0, name: "a".into(), shares }];
         let mut report = Report {
             jobs: vec![JobReport { name: "a".into(), members: 1, ..JobReport::default() }],
@@ -212,7 +213,7 @@ mod tests {
             },
             ..JobReport::default()
         };
-        let shares = TimeShares::of([30, 0, 65, 0, 5].map(Nanos), 1000, 1000).unwrap();
+        let shares = TimeShares::of([30, 0, 65, 0, 5].map(Nanos), 1000, 1000).unwrap().summarise();
         let share = |usr_cpu| {
             let report = job(usr_cpu);
             contents(&Entry { report: &report, jobs: vec![&plan.jobs[0]] }, &shares)

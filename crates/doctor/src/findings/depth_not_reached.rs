@@ -270,7 +270,7 @@ mod tests {
         report.delays.ready = Some(Nanos::ZERO);
         let shares = [0, submission, 100 - submission, 0, 0].map(Nanos);
         let shares = TimeShares::of(shares, 20, 160).unwrap();
-        let shares = TimeShares { submitting: 20, ..shares };
+        let shares = TimeShares { submitting: 20, ..shares }.summarise();
         let jobs = vec![JobShares { group_id: 0, name: report.name.clone(), shares }];
         let generator = GeneratorReport { jobs, ..GeneratorReport::default() };
         case.report.extras.generator = Some(generator);

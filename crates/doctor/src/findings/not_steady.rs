@@ -53,7 +53,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
         if entry.report.steady_state.is_some() || !entry.jobs.iter().all(|job| free(job)) {
             continue;
         }
-        let courses = &known.report.extras.courses;
+        let courses = &known.report.courses;
         let of = |job: &&JobPlan| courses.get(job.identity.index.get()).filter(|c| !c.is_empty());
         let courses: Vec<&Samples> = entry.jobs.iter().filter_map(of).collect();
         if courses.len() == entry.jobs.len() {
@@ -174,7 +174,7 @@ mod tests {
         let machine = Machine::default();
         let jobs = vec![JobReport { members: 1, ..JobReport::default() }];
         let mut report = Report { jobs, ..Report::default() };
-        report.extras.courses = vec![course(Nanos::ZERO, &ios)];
+        report.courses = vec![course(Nanos::ZERO, &ios)];
         let known = After { plan: &plan, before: &machine, after: &machine, report: &report };
         found_after(&CHECK, &known)
     }

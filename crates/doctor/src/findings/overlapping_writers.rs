@@ -147,8 +147,7 @@ mod tests {
                 let [from, to] = [from, to].map(Nanos::from_secs);
                 Samples::new(from, from, to, Nanos::from_secs(10), dirs)
             };
-            let mut report = Report::default();
-            report.extras.courses = spans.map(course).to_vec();
+            let report = Report { courses: spans.map(course).to_vec(), ..Report::default() };
             let mut all = CollectedFindings::default();
             super::lint(&Lint { plan: &plan, specs: &[], notes: &[] }, &mut all);
             let mut later = CollectedFindings::default();

@@ -57,8 +57,9 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
 fn finding(entry: &Entry<'_>, replay: &ReplaySummary) -> Option<FindingBuilder> {
     let issued = replay.counts.get(ReplayCount::Issued);
     let share = if issued < MANY { 50.0 } else { 99.0 };
+    let latest = replay.lateness.as_ref()?.max;
     let late = replay.percentile(share)?;
-    if !replay.timed || late <= LATE {
+    if late <= LATE {
         return None;
     }
     let (job, name) = (entry.jobs[0], &entry.report.name);
@@ -70,7 +71,7 @@ fn finding(entry: &Entry<'_>, replay: &ReplaySummary) -> Option<FindingBuilder> 
         100.0 - share,
         time("late", late)
     );
-    let [median, max] = [time("median_late", median), time("max_late", replay.max)];
+    let [median, max] = [time("median_late", median), time("max_late", latest)];
     let [took, recorded] = [time("took", replay.took), time("recorded", replay.recorded)];
     let mut evidence = format!(
         "half of {} I/Os were more than {median} late, the latest one {max}; the replay took {took} instead of \
@@ -116,7 +117,7 @@ fn cause(job: &JobPlan, replay: &ReplaySummary, issued: u64) -> (String, String)
 
 #[cfg(test)]
 mod tests {
-    use fiord_stat::replay::ReplayCounts;
+    use fiord_stat::replay::{Lateness, ReplayCounts};
 
     use super::*;
     use crate::tests::fixture::after;
@@ -126,10 +127,10 @@ mod tests {
             let late = Nanos(late_us * 1000);
             let mut counts = ReplayCounts::default();
             counts.add(ReplayCount::Issued, issued);
+            let percentiles = vec![(50.0, Nanos::ZERO), (99.0, late)];
             report.replay = Some(ReplaySummary {
                 timed: true,
-                max: late,
-                percentiles: vec![(50.0, Nanos::ZERO), (99.0, late)],
+                lateness: Some(Lateness { max: late, percentiles, ..Lateness::default() }),
                 counts,
                 ..ReplaySummary::default()
             });

@@ -150,7 +150,7 @@ mod tests {
         ));
         let shares = [0, submission, 100 - submission, 0, 0].map(Nanos);
         let shares = TimeShares::of(shares, 20, 320).unwrap();
-        let shares = TimeShares { submitting: rounds, ..shares };
+        let shares = TimeShares { submitting: rounds, ..shares }.summarise();
         let mut job = JobReport {
             name: "a".into(),
             members: 1,

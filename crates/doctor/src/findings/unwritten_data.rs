@@ -70,7 +70,7 @@ fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
 /// Replaces the findings about what jobs may read by those about what they read.
 fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     let ahead = JobReaches::new(known.plan, Dir::Read, |job| planned(job, Dir::Read));
-    let did = reads(known.plan, &known.report.extras.courses);
+    let did = reads(known.plan, &known.report.courses);
     for (state, jobs) in readers(known.plan, known.before) {
         let Some(Ok(data)) = &state.data else { continue };
         let now = worst((state, data), &jobs, &did);
@@ -263,7 +263,7 @@ mod tests {
             let end = Nanos::from_secs(1);
             let mut report = Report::default();
             let course = Samples::new(Nanos::ZERO, Nanos::ZERO, end, end, dirs);
-            report.extras.courses = vec![course];
+            report.courses = vec![course];
             let mut later = CollectedFindings::default();
             let known = After { plan: &plan, before: &machine, after: &machine, report: &report };
             after(&known, &mut later);

@@ -44,7 +44,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     let after = known.after.samples.iter().map(|sample| (sample, "read again after the run"));
     let samples: Vec<(&SampledBlocks, &str)> = before.chain(after).collect();
     let entries = known.entries();
-    let reads = reads(known.plan, &known.report.extras.courses);
+    let reads = reads(known.plan, &known.report.courses);
     if let Some(unavailable) = known.after.files.left_out().filter(|_| !samples.is_empty()) {
         findings.unavailable(&CHECK, unavailable);
     }

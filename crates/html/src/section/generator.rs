@@ -1,7 +1,7 @@
 //! What did the generator itself cost?
 
 use fiord_stat::report::Ceiling;
-use fiord_stat::shares::{LoopStage, TimeShares};
+use fiord_stat::shares::{LoopStage, StageShares};
 
 use crate::chart::bars::{ShareRow, cell_bar, share_bars};
 use crate::quantity::Quantity;
@@ -75,7 +75,7 @@ fn stage(stage: LoopStage) -> &'static str {
     }
 }
 
-fn row(name: String, shares: &TimeShares) -> ShareRow {
+fn row(name: String, shares: &StageShares) -> ShareRow {
     ShareRow { name, shares: LoopStage::ALL.map(|stage| shares.share(stage)).to_vec() }
 }
 

@@ -118,8 +118,7 @@ fn failed(host: &HostReport, style: NumberStyle) -> Option<String> {
         Nanos::ZERO => String::new(),
         at => format!(" after {}", span(at)),
     };
-    let seen = host.seen.filter(|_| host.total.is_none()).map(|seen| seen.all_bytes());
-    let seen = seen.filter(|bytes| *bytes > Bytes::ZERO);
+    let seen = host.seen.filter(|bytes| *bytes > Bytes::ZERO);
     let seen = seen.map(|bytes| format!(" (io={} until then)", style::size(bytes, style)));
     let what = if failure.refused { "failed" } else { "lost" };
     Some(format!(

@@ -32,7 +32,8 @@ pub(super) fn number(value: f64) -> Value {
 }
 
 impl Value {
-    /// A value of a type that is written by its own rules. `null` becomes an empty text.
+    /// A value of a type that is written by its own rules. `null` becomes an empty text. Leaves out keys that begin with
+    /// `wire:`, which hosts send each other and readers of reports do not need.
     pub(super) fn of(value: &impl serde::Serialize) -> Value {
         // Only types without maps of other keys than text are passed, so this does not fail.
         Value::from_plain(serde_json::to_value(value).unwrap_or_default())
@@ -52,10 +53,32 @@ impl Value {
                 Value::Array(list.into_iter().map(Value::from_plain).collect())
             }
             serde_json::Value::Object(entries) => {
-                let entry = |(key, value)| (key, Value::from_plain(value));
-                Value::Object(entries.into_iter().map(entry).collect())
+                let shown = entries.into_iter().filter(|(key, _)| !key.starts_with("wire:"));
+                Value::Object(shown.map(|(key, value)| (key, Value::from_plain(value))).collect())
             }
         }
+    }
+
+    /// The keys of an object, and none of another value.
+    pub(super) fn into_keys(self) -> Vec<(String, Value)> {
+        if let Value::Object(keys) = self { keys } else { Vec::new() }
+    }
+
+    /// A value whose lists of whole numbers are each on one line.
+    pub(super) fn with_series(self) -> Value {
+        match self {
+            Value::Array(list) => {
+                Value::Series(list.into_iter().filter_map(Value::count).collect())
+            }
+            Value::Object(keys) => Value::Object(
+                keys.into_iter().map(|(key, value)| (key, value.with_series())).collect(),
+            ),
+            other => other,
+        }
+    }
+
+    fn count(self) -> Option<u64> {
+        if let Value::Integer(number) = self { u64::try_from(number).ok() } else { None }
     }
 
     /// Writes the value as a document, with a line feed at its end.

@@ -6,11 +6,11 @@
 
 use std::io::{self, Write};
 
-use fiord_stat::hosts::{HostFacts, HostFailure, HostReport, HostTarget, HostTotal, HostsReport};
+use fiord_stat::hosts::{HostReport, HostsReport};
 use fiord_stat::report::{JobReport, Report};
 
-use super::document::{Part, Value, integer, number, text, write_parts};
-use super::{extras, job};
+use super::document::{Part, Value, integer, text, write_parts};
+use super::job;
 
 /// Names and values of an object.
 type Keys = Vec<(String, Value)>;
@@ -102,116 +102,26 @@ fn client_job(job: &JobReport, host: &HostReport, left_out: &[&str], bins: bool)
 }
 
 fn ours(report: &HostsReport) -> Value {
-    let mut keys: Keys = Vec::new();
-    let flags = [
-        ("partial", report.is_partial()),
-        ("refused", report.refused),
-        ("insecure", report.insecure),
-    ];
-    keys.extend(flags.iter().filter(|(_, on)| *on).map(|(name, _)| ((*name).into(), integer(1))));
-    keys.extend(report.signal.map(|signal| ("signal".to_string(), integer(signal))));
-    if let Some(start) = &report.start {
-        keys.push(("start_skew_ns".into(), integer(start.skew.0)));
-        keys.extend(start.clock_error.map(|error| ("clock_error_ns".into(), integer(error.0))));
-    }
-    if let Some(rate) = &report.together {
-        let object = vec![
-            ("begin_ns".into(), integer(rate.begin.0)),
-            ("end_ns".into(), integer(rate.end.0)),
-            ("iops".into(), number(rate.iops)),
-            ("bw_bytes".into(), integer(rate.bw.0)),
-        ];
-        keys.push(("while_all_ran".into(), Value::Object(object)));
-    }
-    keys.push(("hosts".into(), Value::Array(report.hosts.iter().map(host).collect())));
-    match extras::extras(&report.all.extras) {
-        Some(Value::Object(run)) => {
-            let at = run.len().min(1);
-            let mut all = run;
-            all.splice(at..at, keys);
-            Value::Object(all)
-        }
-        _ => {
-            keys.insert(0, ("schema".into(), integer(fiord_stat::report::SCHEMA)));
-            Value::Object(keys)
+    let mut keys = Value::of(report).into_keys();
+    for (key, value) in &mut keys {
+        if let ("hosts", Value::Array(list)) = (key.as_str(), value) {
+            list.iter_mut().zip(&report.hosts).for_each(|(value, host)| add_own(value, host));
         }
     }
+    if report.is_partial() {
+        keys.insert(0, ("partial".into(), integer(1)));
+    }
+    let schema = || vec![("schema".to_string(), integer(fiord_stat::report::SCHEMA))];
+    let mut all = super::extras(&report.all.extras).map_or_else(schema, Value::into_keys);
+    all.splice(1..1, keys);
+    Value::Object(all)
 }
 
-fn host(host: &HostReport) -> Value {
-    let mut keys = address(host);
-    keys.extend(host.facts.iter().flat_map(facts));
-    keys.push(("complete".into(), integer(u8::from(host.complete))));
-    keys.extend(host.status.map(|status| ("status".to_string(), integer(status))));
-    keys.extend(host.failure.iter().flat_map(failure));
-    // A host with results has totals, which are complete.
-    let seen = host.seen.filter(|_| host.total.is_none());
-    keys.extend(seen.map(|seen| ("seen_io_bytes".into(), integer(seen.all_bytes().0))));
-    if !host.errors.is_empty() {
-        let errors = host.errors.iter().map(text).collect();
-        keys.push(("errors".into(), Value::Array(errors)));
-    }
-    if !host.targets.is_empty() {
-        let targets = host.targets.iter().map(target).collect();
-        keys.push(("targets".into(), Value::Array(targets)));
-    }
-    let times = [
-        ("started_ns", host.started),
-        ("finished_ns", host.finished),
-        ("clock_error_ns", host.clock.map(|clock| clock.bound)),
-        ("round_trip_ns", host.clock.map(|clock| clock.round_trip)),
-    ];
-    let known = times.into_iter().filter_map(|(name, time)| Some((name, time?)));
-    keys.extend(known.map(|(name, time)| (name.into(), integer(time.0))));
-    if let Some(HostTotal { bytes, runtime, iops, bw }) = &host.total {
-        keys.push(("io_bytes".into(), integer(bytes.0)));
-        keys.push(("runtime".into(), integer(runtime.as_millis())));
-        keys.push(("iops".into(), number(*iops)));
-        keys.push(("bw_bytes".into(), integer(bw.0)));
-    }
-    let own = host.report.as_ref();
-    let idleness = own.and_then(|own| own.extras.idleness.as_ref());
-    keys.extend(idleness.map(|idle| ("cpu_idleness".into(), super::cpu_idleness(idle))));
-    let additions = own.and_then(|own| extras::extras(&own.extras));
-    keys.extend(additions.map(|additions| ("fiord".into(), additions)));
-    Value::Object(keys)
-}
-
-/// A file or device of a host. The end is left out if it is unknown.
-fn target(target: &HostTarget) -> Value {
-    let HostTarget { path, shared_id, kind, scheduler, begin, end, writes } = target;
-    let mut keys: Keys = vec![("path".into(), text(path)), ("storage".into(), text(kind))];
-    if !scheduler.is_empty() {
-        keys.push(("scheduler".into(), text(scheduler)));
-    }
-    keys.extend(shared_id.iter().map(|id| ("shared_id".to_string(), text(id))));
-    keys.push(("begin_bytes".into(), integer(begin.0)));
-    let known = Some(end.0).filter(|end| *end > 0);
-    keys.extend(known.map(|end| ("end_bytes".to_string(), integer(end))));
-    keys.push(("writes".into(), integer(u8::from(*writes))));
-    Value::Object(keys)
-}
-
-fn facts(facts: &HostFacts) -> Keys {
-    let HostFacts { hostname, version, os, kernel, arch, cpus, memory, .. } = facts;
-    let mut keys: Keys = vec![
-        ("own_name".into(), text(hostname)),
-        ("version".into(), text(version)),
-        ("os".into(), text(os)),
-        ("kernel".into(), text(kernel)),
-        ("arch".into(), text(arch)),
-    ];
-    keys.extend(cpus.map(|cpus| ("cpus".into(), integer(cpus))));
-    keys.push(("memory_bytes".into(), integer(memory.0)));
-    keys
-}
-
-fn failure(failure: &HostFailure) -> Keys {
-    let mut keys: Keys = vec![
-        ("failed_stage".into(), text(failure.stage.words())),
-        ("failed_at_ns".into(), integer(failure.at.0)),
-        ("failure".into(), text(&failure.why)),
-    ];
-    keys.extend(failure.refused.then(|| ("refused".to_string(), integer(1))));
-    keys
+/// Adds what the report of a host contains beside its jobs and disks.
+fn add_own(value: &mut Value, host: &HostReport) {
+    let Some(own) = &host.report else { return };
+    let idleness = own.extras.idleness.as_ref();
+    let idleness = idleness.map(|idle| ("cpu_idleness".into(), super::cpu_idleness(idle)));
+    let extras = super::extras(&own.extras).map(|extras| ("fiord".into(), extras));
+    keys_of(value).extend(idleness.into_iter().chain(extras));
 }

@@ -2,10 +2,10 @@
 
 use fiord_stat::block_errors::{BlockErrors, BlockState};
 use fiord_stat::report::*;
+use fiord_stat::verify::StatedResults;
 use fiord_types::Nanos;
 
 use super::document::{Value, integer, number, text};
-use super::{replay, verify};
 use crate::names::{BATCHES, DEPTHS, LATENCIES, MSEC};
 use crate::number::errno;
 
@@ -61,15 +61,14 @@ fn ours(job: &JobReport, bins: bool, keys: &mut Keys) {
         let rows = job.intended.iter().map(|(kind, s)| (row_name(*kind).into(), latency(s, bins)));
         ours.push(("intended_lat_ns".into(), Value::Object(rows.collect())));
     }
-    ours.extend(job.replay.as_ref().map(|replay| ("replay".into(), replay::results(replay))));
+    ours.extend(job.replay.as_ref().map(|replay| ("replay".into(), Value::of(replay))));
     let blocks = job.block_errors.as_ref().map(|errors| block_errors(job, errors));
     ours.extend(blocks.map(|blocks| ("block_errors".into(), blocks)));
-    ours.extend(job.verify.as_ref().map(|results| ("verify".into(), verify::results(results))));
-    if let Value::Object(counted) = Value::of(&job.engine) {
-        ours.extend(counted);
-    }
+    let verified = job.verify.as_ref().map(|results| Value::of(&StatedResults::from(results)));
+    ours.extend(verified.map(|results| ("verify".into(), results)));
+    ours.extend(Value::of(&job.engine).into_keys());
     if !job.samples.is_empty() {
-        ours.push(("samples".into(), super::samples::samples(&job.samples)));
+        ours.push(("samples".into(), Value::of(&job.samples).with_series()));
     }
     if !ours.is_empty() {
         keys.push(("fiord".into(), Value::Object(ours)));

@@ -5,17 +5,13 @@
 //! marks all but the last one.
 
 mod document;
-mod extras;
 pub(crate) mod hosts;
 mod job;
-mod replay;
-mod samples;
-mod verify;
 
 use std::io::{self, Write};
 
 use document::{Value, integer, number, text};
-use fiord_stat::report::{CpuIdleness, DiskCounts, DiskReport, Report};
+use fiord_stat::report::{CpuIdleness, DiskCounts, DiskReport, Extras, Report, SCHEMA};
 use fiord_types::Nanos;
 
 /// Writes the report with percentiles.
@@ -55,10 +51,20 @@ fn whole(report: &Report, bins: bool) -> Value {
     if let Some(idleness) = &report.extras.idleness {
         keys.push(("cpu_idleness".into(), cpu_idleness(idleness)));
     }
-    if let Some(extras) = extras::extras(&report.extras) {
+    if let Some(extras) = extras(&report.extras) {
         keys.push(("fiord".into(), extras));
     }
     Value::Object(keys)
+}
+
+/// The key `"fiord"`, which contains everything that fio does not have; `None` if it would be empty.
+fn extras(extras: &Extras) -> Option<Value> {
+    let mut keys = Value::of(extras).into_keys();
+    if keys.is_empty() {
+        return None;
+    }
+    keys.insert(0, ("schema".into(), integer(SCHEMA)));
+    Some(Value::Object(keys))
 }
 
 fn cpu_idleness(idleness: &CpuIdleness) -> Value {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use fiord_stat::report::{Ceiling, Extras};
-use fiord_stat::shares::{LoopStage, TimeShares};
+use fiord_stat::shares::{LoopStage, StageShares};
 
 /// Writes an empty line and the lines, or nothing if nothing was measured.
 pub(super) fn write(extras: &Extras, out: &mut dyn Write) -> io::Result<()> {
@@ -30,7 +30,7 @@ pub(super) fn write(extras: &Extras, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn words(shares: &TimeShares) -> String {
+fn words(shares: &StageShares) -> String {
     let one = |stage: LoopStage| format!("{} {:.1}%", stage.word(), 100.0 * shares.share(stage));
     let all: Vec<String> = LoopStage::ALL.into_iter().map(one).collect();
     format!("time of its threads: {} ({} I/Os sampled)", all.join(", "), shares.ios)
@@ -39,7 +39,7 @@ fn words(shares: &TimeShares) -> String {
 #[cfg(test)]
 mod tests {
     use fiord_stat::report::{ClockReport, GeneratorReport};
-
+    use fiord_stat::shares::TimeShares;
     use fiord_types::Nanos;
 
     use super::*;
@@ -55,6 +55,7 @@ mod tests {
     #[test]
     fn one_line_tells_the_shares_and_one_each_ceiling() {
         let shares = TimeShares::of([0, 25, 950, 10, 15].map(Nanos), 40, 1280);
+        let shares = shares.map(|shares| shares.summarise());
         let ceilings = vec![Ceiling { group_id: 0, iops: 2e6, reached: 5e5 }];
         let text = text(GeneratorReport { shares, ceilings, ..GeneratorReport::default() });
         assert_eq!(

@@ -9,7 +9,7 @@ use fiord_types::Nanos;
 pub(super) fn write(replay: &ReplaySummary, out: &mut dyn Write) -> io::Result<()> {
     let count = |which| replay.counts.get(which);
     let all = count(ReplayCount::Issued);
-    if replay.timed {
+    if let Some(lateness) = &replay.lateness {
         let late = |percent| micros(replay.percentile(percent).unwrap_or(Nanos::ZERO));
         writeln!(
             out,
@@ -20,7 +20,7 @@ pub(super) fn write(replay: &ReplaySummary, out: &mut dyn Write) -> io::Result<(
             late(50.0),
             late(99.0),
             late(99.9),
-            micros(replay.max)
+            micros(lateness.max)
         )?;
     } else {
         writeln!(

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use fiord_stat::slices::{Breach, Breached, LatencyLimit, SliceTable, Verdict};
+use fiord_stat::slices::{Breach, Breached, Excess, LatencyLimit, SliceTable, Verdict};
 
 /// Writes the tables of an ended run. As in fio, they come before everything else.
 pub(super) fn write(tables: &[SliceTable], out: &mut dyn Write) -> io::Result<()> {
@@ -44,23 +44,23 @@ fn one(table: &SliceTable, out: &mut dyn Write) -> io::Result<()> {
 fn breach(breach: &Breach, slices: usize, out: &mut dyn Write) -> io::Result<()> {
     let place = match (breach.slices, slices) {
         (_, 1) => String::new(),
-        (n, all) => format!(" of slice {} ({n} of {all} slices are too slow)", breach.worst + 1),
+        (n, all) => format!(" of slice {} ({n} of {all} slices are too slow)", breach.worst),
     };
-    let share = |limit: &LatencyLimit, share: f64| {
+    let share = |Excess { limit, percent }: &Excess| {
         let (over, most) = (milliseconds(limit), limit.percent);
         format!(
-            "{share:.2}% of the I/Os{place} took more than {over} ms, and less than {most}% may"
+            "{percent:.2}% of the I/Os{place} took more than {over} ms, and less than {most}% may"
         )
     };
     match &breach.what {
-        Breached::Own(limit, percent) => writeln!(out, "fiord: failed: {}", share(limit, *percent)),
-        Breached::Due(limit, percent) => writeln!(
+        Breached::Own(excess) => writeln!(out, "fiord: failed: {}", share(excess)),
+        Breached::Due(excess) => writeln!(
             out,
             "fiord: within the limit when counted from the start of each I/O, which decides; counted from when the \
              I/Os were due, {}",
-            share(limit, *percent)
+            share(excess)
         ),
-        Breached::Lag(lag) => writeln!(
+        Breached::Lag { lag } => writeln!(
             out,
             "fiord: failed: I/Os{place} began {:.1} s after they were due: the device does not keep up \
              with this load",

@@ -18,7 +18,7 @@ pub(super) fn write(specs: &[SpecReport], out: &mut dyn Write) -> io::Result<()>
             spec.target,
             figure(spec.achieved, spec.bytes),
             figure(spec.stated, spec.bytes),
-            spec.percent()
+            spec.percent
         )?;
     }
     Ok(())
@@ -45,6 +45,7 @@ mod tests {
             target: "/dev/nvme0n1".into(),
             stated,
             achieved,
+            percent: achieved * 100.0 / stated,
             bytes,
         };
         let mut out = Vec::new();

@@ -1,26 +1,10 @@
 //! A report of many hosts, host by host.
 
-use fiord_stat::hosts::{
-    ALL_CLIENTS, ClockError, HostFacts, HostFailure, HostReport, HostStage, HostTarget, HostTotal,
-    HostsReport, HostsStart, TogetherRate,
-};
+use fiord_stat::hosts::{ALL_CLIENTS, HostReport, HostsReport};
 use fiord_stat::report::Report;
-use fiord_types::HostIndex;
 
 use super::node::Node;
-use super::{disk, extras, job};
-
-/// The stages of a run, by the words that reports have for them.
-const STAGES: [HostStage; 8] = [
-    HostStage::Greet,
-    HostStage::Check,
-    HostStage::LayOut,
-    HostStage::CompareClocks,
-    HostStage::Run,
-    HostStage::Collect,
-    HostStage::CompareAgain,
-    HostStage::Done,
-];
+use super::{disk, job};
 
 /// Reads the hosts of a document. `flat` is the document as one report of all jobs.
 pub(super) fn hosts(document: Node<'_>, flat: Report) -> HostsReport {
@@ -44,30 +28,10 @@ pub(super) fn hosts(document: Node<'_>, flat: Report) -> HostsReport {
         disks: Vec::new(),
         global_options: Vec::new(),
         groups: Vec::new(),
-        extras: extras::own(fiord),
+        extras: fiord.read(),
         ..flat
     };
-    HostsReport {
-        all,
-        hosts,
-        start: fiord.has("start_skew_ns").then(|| HostsStart {
-            skew: fiord.nanos("start_skew_ns"),
-            clock_error: fiord.has("clock_error_ns").then(|| fiord.nanos("clock_error_ns")),
-            last: HostIndex::default(),
-            worst_clock: HostIndex::default(),
-        }),
-        together: fiord.find("while_all_ran").map(|rate| TogetherRate {
-            begin: rate.nanos("begin_ns"),
-            end: rate.nanos("end_ns"),
-            iops: rate.float("iops"),
-            bw: rate.bytes("bw_bytes"),
-        }),
-        signal: fiord.has("signal").then(|| i32::try_from(fiord.whole("signal")).unwrap_or(0)),
-        refused: fiord.flag("refused"),
-        insecure: fiord.flag("insecure"),
-        // JSON does not have it; only findings, which exist already, depend on it.
-        shares_targets: false,
-    }
+    HostsReport { all, hosts, ..fiord.read() }
 }
 
 /// Whether two objects name one host.
@@ -89,66 +53,15 @@ fn host(node: Node<'_>, document: Node<'_>, jobs: &[Node<'_>], flat: &Report) ->
         global_options,
         groups: fiord_stat::job::groups(&jobs),
         disks: document.list("disk_util").filter(|one| is_same(*one, node)).map(disk).collect(),
-        extras: extras::own(node.get("fiord")),
+        extras: node.get("fiord").read(),
         jobs,
+        courses: Vec::new(),
     };
-    let time = |key: &str| node.has(key).then(|| node.nanos(key));
-    // An entry of a job, in a report of fio, knows nothing else.
-    let is_entry = node.has("jobname");
+    let read: HostReport = node.read();
     HostReport {
-        name: node.text("hostname"),
-        port: u16::try_from(node.whole("port")).ok().filter(|port| *port > 0),
-        facts: node.has("own_name").then(|| facts(node)),
-        targets: node.list("targets").map(target).collect(),
+        // An entry of a job, in a report of fio, knows nothing else.
+        complete: read.complete || node.has("jobname"),
         report: Some(report).filter(|report| !report.jobs.is_empty()),
-        clock: time("clock_error_ns")
-            .map(|bound| ClockError { bound, round_trip: node.nanos("round_trip_ns") }),
-        started: time("started_ns"),
-        finished: time("finished_ns"),
-        total: node.has("io_bytes").then(|| HostTotal {
-            bytes: node.bytes("io_bytes"),
-            runtime: node.millis("runtime"),
-            iops: node.float("iops"),
-            bw: node.bytes("bw_bytes"),
-        }),
-        seen: None,
-        complete: is_entry || node.flag("complete"),
-        status: node.has("status").then(|| u8::try_from(node.whole("status")).unwrap_or(u8::MAX)),
-        errors: node.texts("errors"),
-        failure: node.has("failure").then(|| HostFailure {
-            stage: stage(&node.text("failed_stage")),
-            why: node.text("failure"),
-            at: node.nanos("failed_at_ns"),
-            refused: node.flag("refused"),
-        }),
-    }
-}
-
-fn stage(words: &str) -> HostStage {
-    STAGES.into_iter().find(|stage| stage.words() == words).unwrap_or_default()
-}
-
-fn target(node: Node<'_>) -> HostTarget {
-    HostTarget {
-        path: node.text("path"),
-        shared_id: node.has("shared_id").then(|| node.text("shared_id")),
-        kind: node.text("storage"),
-        scheduler: node.text("scheduler"),
-        begin: node.bytes("begin_bytes"),
-        end: node.bytes("end_bytes"),
-        writes: node.flag("writes"),
-    }
-}
-
-fn facts(node: Node<'_>) -> HostFacts {
-    HostFacts {
-        version: node.text("version"),
-        hostname: node.text("own_name"),
-        os: node.text("os"),
-        kernel: node.text("kernel"),
-        arch: node.text("arch"),
-        cpus: node.has("cpus").then(|| node.small("cpus")),
-        memory: node.bytes("memory_bytes"),
-        ..HostFacts::default()
+        ..read
     }
 }

@@ -2,10 +2,10 @@
 
 use fiord_stat::block_errors::{BlockErrors, BlockState};
 use fiord_stat::report::*;
+use fiord_stat::verify::StatedResults;
 use fiord_types::{Bytes, Nanos};
 
 use super::node::Node;
-use super::{replay, verify};
 
 /// Stands for an unknown remaining time.
 const NO_ETA: u64 = i32::MAX as u64;
@@ -27,6 +27,7 @@ pub(super) fn job(node: Node<'_>, globals: &[(String, String)]) -> JobReport {
     let latency_ns: [f64; 10] = node.shares("latency_ns");
     let latency_us: [f64; 10] = node.shares("latency_us");
     let error = node.errno("error");
+    let fiord = node.get("fiord");
     let errors = node.find("total_err").map(|total| ErrorReport {
         total: total.integer(),
         first: node.errno("first_error"),
@@ -66,15 +67,12 @@ pub(super) fn job(node: Node<'_>, globals: &[(String, String)]) -> JobReport {
         latency_window: Nanos::from_micros(node.whole("latency_window_us")),
         steady_state: node.find("steadystate").map(steady_state),
         zone_resets: node.find("zone_resets").map(Node::integer),
-        intended: intended(node.get("fiord").get("intended_lat_ns")),
-        replay: node.get("fiord").find("replay").map(replay::results),
-        block_errors: node.get("fiord").find("block_errors").map(block_errors),
-        verify: node.get("fiord").find("verify").map(verify::results),
-        // What this version does not understand is left out.
-        engine: serde_json::from_value(node.get("fiord").to_json_without("samples"))
-            .unwrap_or_default(),
-        samples: serde_json::from_value(node.get("fiord").get("samples").to_json())
-            .unwrap_or_default(),
+        intended: intended(fiord.get("intended_lat_ns")),
+        replay: fiord.find("replay").map(Node::read),
+        block_errors: fiord.find("block_errors").map(block_errors),
+        verify: fiord.find("verify").map(|results| results.read::<StatedResults>().into()),
+        engine: fiord.read(),
+        samples: fiord.get("samples").read(),
         options,
         ..configured
     }

@@ -26,9 +26,7 @@ mod extras;
 mod hosts;
 mod job;
 mod node;
-mod replay;
 mod terse;
-mod verify;
 
 use fiord_stat::hosts::{ALL_CLIENTS, HostsReport};
 use fiord_stat::report::{DiskCounts, DiskReport, Extras, JobReport, Report, SCHEMA};
@@ -156,6 +154,7 @@ fn report(document: Node<'_>) -> Result<Report, ReadError> {
             of_hosts: document.has_list("client_stats"),
             ..extras::extras(fiord)
         },
+        courses: Vec::new(),
     })
 }
 

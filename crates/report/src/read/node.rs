@@ -4,7 +4,7 @@
 use std::fmt;
 
 use fiord_types::{Bytes, Errno, Nanos};
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, SeqAccess, Visitor};
 
 /// Maximum integer that every JSON reader can represent. No run reaches it, and sums of such integers fit into
 /// 64 bits.
@@ -174,8 +174,22 @@ impl<'a> Node<'a> {
         list.iter().map(Node)
     }
 
-    /// The value as plain JSON, for types that are read by their own rules.
-    pub(super) fn to_json(self) -> serde_json::Value {
+    /// Reads a value by the rules of its type. A part of another type counts as missing, as everywhere: only this part is
+    /// left out.
+    pub(super) fn read<T: DeserializeOwned + Default>(self) -> T {
+        let mut tree = self.to_json();
+        let is_read = |tree: serde_json::Value| serde_json::from_value::<T>(tree).is_ok();
+        match serde_json::from_value(tree.clone()) {
+            Ok(value) => value,
+            Err(_) if prune(&mut tree, &is_read) => {
+                serde_json::from_value(tree).unwrap_or_default()
+            }
+            Err(_) => T::default(),
+        }
+    }
+
+    /// The value as plain JSON.
+    fn to_json(self) -> serde_json::Value {
         match self.0 {
             Value::Missing => serde_json::Value::Null,
             Value::Flag(flag) => (*flag).into(),
@@ -193,13 +207,6 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The object as plain JSON, without one of its keys.
-    pub(super) fn to_json_without(self, key: &str) -> serde_json::Value {
-        let Value::Object(entries) = self.0 else { return serde_json::Value::Null };
-        let others = entries.iter().filter(|(name, _)| name != key);
-        others.map(|(name, value)| (name.clone(), Node(value).to_json())).collect()
-    }
-
     /// The keys and values of an object, in their order.
     pub(super) fn entries(self, key: &str) -> impl Iterator<Item = (&'a str, Node<'a>)> + use<'a> {
         let entries = match self.get(key).0 {
@@ -207,11 +214,6 @@ impl<'a> Node<'a> {
             _ => &[],
         };
         entries.iter().map(|(key, value)| (key.as_str(), Node(value)))
-    }
-
-    /// The texts of a list.
-    pub(super) fn texts(self, key: &str) -> Vec<String> {
-        self.list(key).map(Node::string).collect()
     }
 
     /// The texts of the object itself: name and value.
@@ -236,4 +238,21 @@ impl<'a> Node<'a> {
         }
         all
     }
+}
+
+/// Removes the parts of an object or a list with which it is not read. Returns whether the rest is read.
+fn prune(part: &mut serde_json::Value, is_read: &dyn Fn(serde_json::Value) -> bool) -> bool {
+    if is_read(part.clone()) {
+        return true;
+    }
+    match part {
+        serde_json::Value::Object(entries) => entries.retain(|key, value| {
+            prune(value, &|value| is_read([(key.clone(), value)].into_iter().collect()))
+        }),
+        serde_json::Value::Array(list) => {
+            list.retain_mut(|element| prune(element, &|element| is_read(vec![element].into())));
+        }
+        _ => return false,
+    }
+    is_read(part.clone())
 }

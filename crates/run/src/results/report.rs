@@ -226,9 +226,9 @@ pub(crate) fn report(
             slices,
             spec,
             devices,
-            courses,
             ..Extras::default()
         },
+        courses,
     }
 }
 
@@ -251,10 +251,10 @@ fn generator(plan: &Plan, jobs: &[JobData]) -> Option<GeneratorReport> {
     }
     let all: Vec<_> = parts.iter().flat_map(|part| part.shares.iter().copied()).collect();
     let one = |part: &Namesakes| {
-        let shares = TimeShares::weighed(&part.shares)?;
+        let shares = TimeShares::weighed(&part.shares)?.summarise();
         Some(JobShares { group_id: part.group_id, name: part.name.to_owned(), shares })
     };
-    let shares = Some(TimeShares::weighed(&all)?);
+    let shares = Some(TimeShares::weighed(&all)?.summarise());
     let jobs = parts.iter().filter_map(one).collect();
     Some(GeneratorReport { shares, jobs, ..GeneratorReport::default() })
 }

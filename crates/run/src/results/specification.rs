@@ -27,7 +27,11 @@ pub(crate) fn against(plan: &Plan, reports: &[JobReport]) -> Vec<SpecReport> {
             }
         }
     }
-    found.into_iter().map(|(spec, _)| spec).collect()
+    let percent = |spec: &SpecReport| match spec.stated > 0.0 {
+        true => spec.achieved * 100.0 / spec.stated,
+        false => 0.0,
+    };
+    found.into_iter().map(|(spec, _)| SpecReport { percent: percent(&spec), ..spec }).collect()
 }
 
 /// Whether two jobs use the same files or devices, even if they use different parts of them.
@@ -47,6 +51,7 @@ fn first(stated: &Stated, achieved: f64, job: &JobPlan) -> SpecReport {
         target,
         stated: stated.value,
         achieved,
+        percent: 0.0,
         bytes: stated.bytes,
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::named::{ByName, count_names};
+use crate::named::{ByName, count_names};
 
 count_names! {
     /// What is counted about raw flash.

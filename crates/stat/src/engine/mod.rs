@@ -13,11 +13,9 @@
 
 mod faults;
 mod flash;
-mod named;
 mod network;
 mod requests;
 mod ring;
-mod zero_one;
 
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 use fiord_types::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::zero_one;
+use crate::zero_one;
 
 /// Maximum number of connections that an entry of the report lists.
 const MAX_LISTED: usize = 100;

@@ -3,7 +3,7 @@
 use fiord_types::Nanos;
 use serde::{Deserialize, Serialize};
 
-use super::named::{ByName, count_names};
+use crate::named::{ByName, count_names};
 
 count_names! {
     /// What is counted about requests.

@@ -5,33 +5,45 @@ use serde::{Deserialize, Serialize};
 
 use super::facts::{HostFacts, HostTarget};
 use super::state::{ClockError, HostFailure};
-use crate::live::Totals;
+use crate::maps::is_default;
 use crate::report::Report;
+use crate::time_units::Millis;
+use crate::zero_one;
 
 /// The name of the entry that contains the jobs of all hosts. fio uses it, too.
 pub const ALL_CLIENTS: &str = "All clients";
 
-/// The results of a run on many hosts. All numbers are final; a format only arranges them. All times are relative to the
+/// The results of a run on many hosts. Its keys are those below `"fiord"` in JSON, apart from the jobs and extras in the
+/// reports of the run and of the hosts. All numbers are final; a format only arranges them. All times are relative to the
 /// time at which the jobs were to start.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct HostsReport {
     /// The run as a whole: which program wrote the report, when, and the findings about several hosts. Its only job is the
     /// sum over all hosts ([`ALL_CLIENTS`]); it has none if the hosts have fewer than two entries together.
+    #[serde(skip)]
     pub all: Report,
-    /// The hosts, in the order of their ranks.
-    pub hosts: Vec<HostReport>,
+    /// No job ran on any host, because a host refused its jobs or could not prepare them.
+    #[serde(with = "zero_one", skip_serializing_if = "is_default")]
+    pub refused: bool,
+    /// The connections were neither encrypted nor authenticated (`--insecure`).
+    #[serde(with = "zero_one", skip_serializing_if = "is_default")]
+    pub insecure: bool,
+    /// The number of the signal that ended the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
     /// How closely the hosts started. `None` unless two hosts or more did I/O.
+    #[serde(flatten)]
     pub start: Option<HostsStart>,
     /// Rates while every host was running. `None` if there was no such time, or if it is unknown.
+    #[serde(rename = "while_all_ran", skip_serializing_if = "Option::is_none")]
     pub together: Option<TogetherRate>,
-    /// The number of the signal that ended the run.
-    pub signal: Option<i32>,
-    /// No job ran on any host, because a host refused its jobs or could not prepare them.
-    pub refused: bool,
-    /// The user said that all hosts use the same targets (`--hosts-data=same`).
+    /// The hosts, in the order of their ranks.
+    #[serde(skip_deserializing)]
+    pub hosts: Vec<HostReport>,
+    /// The user said that all hosts use the same targets (`--hosts-data=same`). Only findings depend on it.
+    #[serde(skip)]
     pub shares_targets: bool,
-    /// The connections were neither encrypted nor authenticated (`--insecure`).
-    pub insecure: bool,
 }
 
 impl HostsReport {
@@ -53,36 +65,51 @@ impl HostsReport {
 
 /// The results of one host.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct HostReport {
     /// Name of the host as the user wrote it.
+    #[serde(rename = "hostname")]
     pub name: String,
     /// The TCP port of its agent. `None` if it was reached in another way.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
     /// What the host is. `None` if it was never reached.
+    #[serde(flatten)]
     pub facts: Option<HostFacts>,
-    /// The files and devices that its jobs use.
-    pub targets: Vec<HostTarget>,
-    /// Report of the host, with its own findings. If the host was lost before, the report has the jobs whose results had
-    /// arrived; `None` if there are none.
-    pub report: Option<Report>,
-    /// How well its clock is known. `None` if it was not compared.
-    pub clock: Option<ClockError>,
-    /// When its first job proceeded to its first I/O. `None` if unknown. Earlier than the time of the start becomes 0.
-    pub started: Option<Nanos>,
-    /// When its last job ended. `None` if unknown.
-    pub finished: Option<Nanos>,
-    /// What its jobs did together. `None` without results.
-    pub total: Option<HostTotal>,
-    /// What its jobs had done when it last said so. `None` if it never did.
-    pub seen: Option<Totals>,
     /// All its results arrived.
+    #[serde(with = "zero_one")]
     pub complete: bool,
     /// The exit status that `fiord` would have had on that host. `None` if a signal ended the run, or if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u8>,
-    /// What ended its jobs: messages without the name of the host.
-    pub errors: Vec<String>,
     /// Why nothing more came from it. Its time, too, is relative to the start, and 0 before it.
+    #[serde(flatten)]
     pub failure: Option<HostFailure>,
+    /// How many bytes its jobs had moved when it last said so. `None` if it never did, and if there is a total.
+    #[serde(rename = "seen_io_bytes", skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Bytes>,
+    /// What ended its jobs: messages without the name of the host.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<String>,
+    /// The files and devices that its jobs use.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<HostTarget>,
+    /// When its first job proceeded to its first I/O. `None` if unknown. Earlier than the time of the start becomes 0.
+    #[serde(rename = "started_ns", skip_serializing_if = "Option::is_none")]
+    pub started: Option<Nanos>,
+    /// When its last job ended. `None` if unknown.
+    #[serde(rename = "finished_ns", skip_serializing_if = "Option::is_none")]
+    pub finished: Option<Nanos>,
+    /// How well its clock is known. `None` if it was not compared.
+    #[serde(flatten)]
+    pub clock: Option<ClockError>,
+    /// What its jobs did together. `None` without results.
+    #[serde(flatten)]
+    pub total: Option<HostTotal>,
+    /// Report of the host, with its own findings. If the host was lost before, the report has the jobs whose results had
+    /// arrived; `None` if there are none.
+    #[serde(skip)]
+    pub report: Option<Report>,
 }
 
 impl HostReport {
@@ -97,12 +124,16 @@ impl HostReport {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostTotal {
     /// Bytes moved.
+    #[serde(rename = "io_bytes")]
     pub bytes: Bytes,
     /// The run time: that of the longest job of each run status group, in whole milliseconds. Groups run one after another.
+    #[serde(default, with = "Millis")]
     pub runtime: Nanos,
     /// I/Os per second of the run time.
+    #[serde(default)]
     pub iops: f64,
     /// Bytes per second of the run time.
+    #[serde(default, rename = "bw_bytes")]
     pub bw: Bytes,
 }
 
@@ -110,12 +141,16 @@ pub struct HostTotal {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostsStart {
     /// Time between the earliest and the latest first I/O of a job that started with the run, on all hosts.
+    #[serde(rename = "start_skew_ns")]
     pub skew: Nanos,
     /// The largest error of a host's clock: `skew` is exact up to twice this. `None` if a clock was not compared.
+    #[serde(rename = "clock_error_ns", skip_serializing_if = "Option::is_none")]
     pub clock_error: Option<Nanos>,
     /// The host of the latest first I/O.
+    #[serde(skip)]
     pub last: HostIndex,
     /// The host with the largest clock error.
+    #[serde(skip)]
     pub worst_clock: HostIndex,
 }
 
@@ -125,13 +160,17 @@ pub struct HostsStart {
 /// I/Os of this time come from the samples of the jobs, whose windows are 31 ms or longer; a window that is only partly
 /// inside counts in proportion.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct TogetherRate {
     /// When the last host started.
+    #[serde(rename = "begin_ns")]
     pub begin: Nanos,
     /// When the first host ended.
+    #[serde(rename = "end_ns")]
     pub end: Nanos,
     /// I/Os per second.
     pub iops: f64,
     /// Bytes per second.
+    #[serde(rename = "bw_bytes")]
     pub bw: Bytes,
 }

@@ -1,14 +1,19 @@
 //! How well the clock of a host is known, and why a host has no complete result.
 
 use fiord_types::Nanos;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::maps::is_default;
+use crate::zero_one;
 
 /// How well a host's clock is known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockError {
     /// The times of this host differ from the coordinator's by at most this, after conversion.
+    #[serde(rename = "clock_error_ns")]
     pub bound: Nanos,
     /// The fastest round trip of a probe.
+    #[serde(default, rename = "round_trip_ns")]
     pub round_trip: Nanos,
 }
 
@@ -16,12 +21,16 @@ pub struct ClockError {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostFailure {
     /// What the run was doing, for messages: `while its jobs ran`.
+    #[serde(default, rename = "failed_stage")]
     pub stage: HostStage,
-    /// What happened: messages without the name of the host.
-    pub why: String,
     /// When, by the monotonic clock of the coordinator.
+    #[serde(default, rename = "failed_at_ns")]
     pub at: Nanos,
+    /// What happened: messages without the name of the host.
+    #[serde(rename = "failure")]
+    pub why: String,
     /// The host is not lost: its jobs are invalid there, its policy forbids them, or they failed before the start.
+    #[serde(default, with = "zero_one", skip_serializing_if = "is_default")]
     pub refused: bool,
 }
 
@@ -42,7 +51,8 @@ impl HostFailure {
 }
 
 /// The stages of a run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(from = "String")]
 pub enum HostStage {
     /// The connection is made, and both ends say who they are.
     #[default]
@@ -61,6 +71,21 @@ pub enum HostStage {
     /// The clocks are compared after the run.
     CompareAgain,
     Done,
+}
+
+impl Serialize for HostStage {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.words())
+    }
+}
+
+/// The stage with these [words](HostStage::words), or the first stage.
+impl From<String> for HostStage {
+    fn from(words: String) -> Self {
+        use HostStage::*;
+        let all = [Greet, Check, LayOut, CompareClocks, Run, Collect, CompareAgain, Done];
+        all.into_iter().find(|stage| stage.words() == words).unwrap_or_default()
+    }
 }
 
 impl HostStage {

@@ -8,62 +8,63 @@ use super::idleness::CpuIdleness;
 use super::machine::MachineReport;
 use crate::device::DeviceView;
 use crate::finding::{Finding, RunWarning, Unchecked};
-use crate::samples::Samples;
+use crate::maps::is_default;
 use crate::slices::SliceTable;
+use crate::zero_one;
 
-/// Results that fiord adds to those of fio.
+/// Results that fiord adds to those of fio. Its keys are those below `"fiord"` in JSON, without the ones that begin with
+/// `wire:`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Extras {
-    /// The clock that timed the latencies.
-    pub clock: Option<ClockReport>,
-    /// The machine that ran the jobs, and the devices under their targets. `None` in reports of other programs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub machine: Option<MachineReport>,
-    /// The cost of the load generator itself.
-    #[serde(default)]
-    pub generator: Option<GeneratorReport>,
-    /// Bandwidth of each group per CPU core, if a job asks for it (`core_bandwidth`).
-    #[serde(default)]
-    pub per_core: Vec<CoreBandwidth>,
-    /// Latencies by time slice, with a verdict (`latency_limits`).
-    #[serde(default)]
-    pub slices: Vec<SliceTable>,
-    /// Results compared with the manufacturer's specification (`spec`).
-    #[serde(default)]
-    pub spec: Vec<SpecReport>,
-    /// The run as the devices under the targets counted it.
-    #[serde(default)]
-    pub devices: Vec<DeviceView>,
-    /// How idle the CPUs were (`--idle-prof`). fio reports it, too, outside of the key `fiord`.
-    #[serde(default)]
-    pub idleness: Option<CpuIdleness>,
-    /// Problems that make the results doubtful or invalid.
-    pub findings: Vec<Finding>,
-    /// The user switched findings off (`--findings=off`), so nothing was looked for.
-    #[serde(default)]
-    pub findings_off: bool,
-    /// Things that the run could not do as asked. Each becomes a finding.
-    #[serde(default)]
-    pub warnings: Vec<RunWarning>,
-    /// Findings that could not be checked.
-    #[serde(default)]
-    pub unchecked: Vec<Unchecked>,
-    /// What each job of the plan did in windows of time, in plan order and without latencies. Empty in a report that was
-    /// read.
-    #[serde(default)]
-    pub courses: Vec<Samples>,
-    /// Pages in the page cache of the files of jobs with `direct=1`, when the jobs began and ended.
-    #[serde(default)]
-    pub cached: Vec<CachedUnderDirect>,
+    /// Jobs still run: the report was requested by `--status-interval` or a signal.
+    #[serde(with = "zero_one", skip_serializing_if = "is_default")]
+    pub interim: bool,
     /// What ended the run before its jobs were done. The results cover only the time before that. Empty if all jobs ran to
     /// their end.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(rename = "stopped", skip_serializing_if = "Vec::is_empty")]
     pub stops: Vec<RunStop>,
-    /// Jobs still run: the report was requested by `--status-interval` or a signal.
-    #[serde(default)]
-    pub interim: bool,
+    /// The clock that timed the latencies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockReport>,
+    /// The machine that ran the jobs, and the devices under their targets. `None` in reports of other programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineReport>,
+    /// The cost of the load generator itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generator: Option<GeneratorReport>,
+    /// Bandwidth of each group per CPU core, if a job asks for it (`core_bandwidth`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub per_core: Vec<CoreBandwidth>,
+    /// Latencies by time slice, with a verdict (`latency_limits`).
+    #[serde(rename = "latency_slices", skip_serializing_if = "Vec::is_empty")]
+    pub slices: Vec<SliceTable>,
+    /// Results compared with the manufacturer's specification (`spec`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub spec: Vec<SpecReport>,
+    /// The run as the devices under the targets counted it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<DeviceView>,
+    /// Problems that make the results doubtful or invalid.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+    /// The user switched findings off (`--findings=off`), so nothing was looked for.
+    #[serde(with = "zero_one", skip_serializing_if = "is_default")]
+    pub findings_off: bool,
+    /// Findings that could not be checked.
+    #[serde(rename = "not_checked", skip_serializing_if = "Vec::is_empty")]
+    pub unchecked: Vec<Unchecked>,
+    /// How idle the CPUs were (`--idle-prof`). fio reports it, too, outside of the key `fiord`.
+    #[serde(rename = "wire:idleness")]
+    pub idleness: Option<CpuIdleness>,
+    /// Things that the run could not do as asked. Each becomes a finding.
+    #[serde(rename = "wire:warnings")]
+    pub warnings: Vec<RunWarning>,
+    /// Pages in the page cache of the files of jobs with `direct=1`, when the jobs began and ended.
+    #[serde(rename = "wire:cached")]
+    pub cached: Vec<CachedUnderDirect>,
     /// The report was read from one of many hosts: its jobs ran on several of them.
-    #[serde(default)]
+    #[serde(rename = "wire:of_hosts")]
     pub of_hosts: bool,
 }
 
@@ -150,24 +151,33 @@ pub struct CoreBandwidth {
 
 /// A result compared with the manufacturer's specification.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SpecReport {
     /// The I/O pattern, a value of `rw`.
     pub pattern: String,
     /// The target's path, or the number of targets.
     pub target: String,
+    /// The rates are bytes per second, not I/Os per second.
+    #[serde(rename = "unit", with = "rate_unit")]
+    pub bytes: bool,
     /// The specified rate, I/Os or bytes per second.
     pub stated: f64,
     /// The measured rate, I/Os or bytes per second.
     pub achieved: f64,
-    /// The rates are bytes per second, not I/Os per second.
-    pub bytes: bool,
+    /// The measured rate as a percentage of the specified one; 0 if none is specified.
+    pub percent: f64,
 }
 
-impl SpecReport {
-    /// The measured rate as a percentage of the specified one; 0 if none is specified.
-    #[must_use]
-    pub fn percent(&self) -> f64 {
-        if self.stated > 0.0 { self.achieved * 100.0 / self.stated } else { 0.0 }
+/// The unit of rates: `bytes/s` or `iops`.
+mod rate_unit {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &bool, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(if *bytes { "bytes/s" } else { "iops" })
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
+        Ok(String::deserialize(from)? == "bytes/s")
     }
 }
 

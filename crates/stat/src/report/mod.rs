@@ -27,6 +27,8 @@ pub use job::{ErrorReport, JobReport, SyncReport, Unified};
 pub use machine::{DeviceFacts, MachineReport};
 pub use steady::{SteadyKind, SteadyState};
 
+use crate::samples::Samples;
+
 /// The version of this data model. It increases when a field changes its meaning.
 pub const SCHEMA: u32 = 1;
 
@@ -51,6 +53,10 @@ pub struct Report {
     pub disks: Vec<DiskReport>,
     /// Results that fio does not report.
     pub extras: Extras,
+    /// What each job of the plan did in windows of time, in plan order and without latencies. Empty in a report that was
+    /// read.
+    #[serde(default)]
+    pub courses: Vec<Samples>,
 }
 
 /// How numbers are formatted in output for people.

@@ -95,11 +95,6 @@ impl FaultClass {
             FaultClass::Unrecognized => "unrecognized",
         }
     }
-
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        FaultClass::ALL.into_iter().find(|class| class.word() == word)
-    }
 }
 
 /// Bytes of a target that are wrong in one way.

@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Deserializer, Serializer};
 
-pub(super) fn serialize<S: Serializer>(flag: &bool, to: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize<S: Serializer>(flag: &bool, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_u8(u8::from(*flag))
 }
 
-pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
     Ok(u8::deserialize(from)? != 0)
 }
 
 /// Flags that may be unknown.
-pub(super) mod option {
+pub(crate) mod option {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     pub(crate) fn serialize<S: Serializer>(flag: &Option<bool>, to: S) -> Result<S::Ok, S::Error> {

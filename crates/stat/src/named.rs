@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serializer};
 
-pub(super) trait CountName: Copy + 'static {
+pub(crate) trait CountName: Copy + 'static {
     /// All counts, in the order of their numbers.
     const NAMES: &'static [&'static str];
 }
@@ -25,16 +25,16 @@ macro_rules! count_names {
             pub const ALL: [$enum; [$($key),*].len()] = [$($enum::$name),*];
         }
 
-        impl crate::engine::named::CountName for $enum {
+        impl crate::named::CountName for $enum {
             const NAMES: &'static [&'static str] = &[$($key),*];
         }
     };
 }
-pub(super) use count_names;
+pub(crate) use count_names;
 
 /// Writes and reads an array of counts, for `#[serde(with = "ByName::<FlashCount>")]`. A later version may add a count:
 /// a name that is missing is zero, and one that this version does not know is ignored.
-pub(super) struct ByName<C>(PhantomData<C>);
+pub(crate) struct ByName<C>(PhantomData<C>);
 
 /// The value of a name.
 #[derive(Deserialize)]
@@ -45,14 +45,14 @@ enum Named {
 }
 
 impl<C: CountName> ByName<C> {
-    pub(super) fn serialize<S: Serializer, const N: usize>(
+    pub(crate) fn serialize<S: Serializer, const N: usize>(
         counts: &[u64; N],
         to: S,
     ) -> Result<S::Ok, S::Error> {
         to.collect_map(C::NAMES.iter().zip(counts))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>, const N: usize>(
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>, const N: usize>(
         from: D,
     ) -> Result<[u64; N], D::Error> {
         let named = BTreeMap::<Cow<'de, str>, Named>::deserialize(from)?;
