@@ -21,7 +21,7 @@ struct Limit {
 const LIMITS: &[Limit] = &[
     Limit { what: "public fields that are bare integers", most: 454, find: bare_integers },
     Limit { what: "options looked up by name outside crates/job", most: 0, find: lookups },
-    Limit { what: "engine names outside the registry", most: 44, find: engine_names },
+    Limit { what: "engine names outside the registry", most: 32, find: engine_names },
     Limit {
         what: "variants of EnginePlan in patterns outside the registry",
         most: 9,
@@ -144,8 +144,8 @@ fn engine_names(source: &Source) -> Vec<String> {
     source.lines_with(named)
 }
 
-/// Patterns that name an engine. The function that maps each plan to its entry, and the macros that expand the list of
-/// engines, are part of the registry. The module of an engine reads its own options.
+/// Patterns that name an engine. The macros that expand the list of engines are part of the registry. The module of an
+/// engine reads its own options.
 fn engine_plans(source: &Source) -> Vec<String> {
     if source.name.starts_with("crates/engine/src/") {
         return Vec::new();
@@ -158,7 +158,7 @@ fn engine_plans(source: &Source) -> Vec<String> {
         return Vec::new();
     }
     source.lines_with(|line| {
-        if line.contains("=> const { engine(") || line.contains("EnginePlan::$") {
+        if line.contains("EnginePlan::$") {
             return false;
         }
         let Some(at) = line.find("EnginePlan::") else { return false };

@@ -10,7 +10,7 @@ use fiord_engine::{
     Attachment, Completions, Engine, EngineConfig, FileKind, IoAttributes, IoUring, Libaio, Null,
     Op, OpKind, Psync, Queued, Want,
 };
-use fiord_plan::{EnginePlan, IoUringPlan};
+use fiord_plan::{EnginePlan, IoUringPlan, LibaioPlan};
 use fiord_types::{Bytes, FileIndex};
 
 fn drive<E: Engine>(mut engine: E, depth: u32, ops: u64, path: Option<&String>) {
@@ -68,7 +68,7 @@ fn main() {
     let (depth, ops) = (args[2].parse().unwrap(), args[3].parse().unwrap());
     let uring = IoUringPlan { nonvectored: true, ..Default::default() };
     let fixed = IoUringPlan { fixed_buffers: true, register_files: true, ..uring };
-    let aio = EnginePlan::Libaio { userspace_reap: false, nowait: false, vectored: false };
+    let aio = EnginePlan::Libaio(LibaioPlan::default());
     let config = |plan| EngineConfig::plain(plan, depth, 4096);
     let path = args.get(4);
     match args[1].as_str() {

@@ -38,7 +38,7 @@
 //! | question | module |
 //! |---|---|
 //! | how engine X issues an I/O | the module of that engine: `null`, `sync::psync`, … |
-//! | which engines exist | [`for_each_engine`] |
+//! | which engines exist | [`fiord_plan::for_each_engine`] |
 //! | what an engine is built from | `config` |
 //! | what do engines do that do no I/O | `activity` |
 //! | how an engine in a library is called | `external` |
@@ -84,7 +84,6 @@ mod libblkio;
 #[cfg_attr(feature = "libblkio", allow(unreachable_pub, reason = "only tests use it"))]
 mod libblkio_absent;
 mod library;
-mod list;
 mod names;
 mod nbd;
 mod net;

@@ -8,7 +8,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use fiord_plan::EnginePlan;
+use fiord_plan::{EnginePlan, LibaioPlan};
 use fiord_types::{Errno, FileIndex};
 
 use crate::buffers::{Buffers, slots_of_buffers};
@@ -126,11 +126,9 @@ impl Libaio {
     /// The kernel refused `io_setup(2)`, the ring has an unknown layout with `userspace_reap=1`, or
     /// the buffers cannot be allocated.
     pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
-        let (userspace_reap, nowait, vectored) = match config.engine {
-            EnginePlan::Libaio { userspace_reap, nowait, vectored } => {
-                (userspace_reap, nowait, vectored)
-            }
-            _ => (false, false, false),
+        let LibaioPlan { userspace_reap, nowait, vectored } = match config.engine {
+            EnginePlan::Libaio(plan) => plan,
+            _ => LibaioPlan::default(),
         };
         let slots = config.slots as usize;
         let mut context = 0u64;
@@ -459,7 +457,7 @@ mod tests {
 
     #[test]
     fn buffers_that_the_kernel_may_still_use_are_not_freed() {
-        let plan = EnginePlan::Libaio { userspace_reap: false, nowait: false, vectored: false };
+        let plan = EnginePlan::Libaio(LibaioPlan::default());
         let mut engine = Libaio::new(&EngineConfig::plain(plan, 1, 4096)).unwrap();
         let (base, _) = engine.buffers.region();
         destroy(engine.context).unwrap();

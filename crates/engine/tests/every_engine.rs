@@ -312,17 +312,17 @@ trait Test {
 }
 
 macro_rules! dispatch {
-    ($($plan:ident => $engine:ident, $loops:ident, $kind:ident;)*) => {
+    ($($engine:ident $(($options:ty))?: $loops:ident, $kind:ident, $name:tt;)*) => {
         /// Runs a test on the engine of a configuration.
         fn run(config: &EngineConfig, test: &impl Test) {
             match &config.engine {
-                $(EnginePlan::$plan { .. } => test.run(fiord_engine::$engine::new(config).unwrap()),)*
+                $(EnginePlan::$engine { .. } => test.run(fiord_engine::$engine::new(config).unwrap()),)*
             }
         }
     };
 }
 
-fiord_engine::for_each_engine!(dispatch);
+fiord_plan::for_each_engine!(dispatch);
 
 #[test]
 fn every_variant_belongs_to_an_engine_that_a_test_runs() {

@@ -8,7 +8,7 @@ use fiord_engine::{
     Completions, Engine, EngineConfig, FreeSlot, IoAttributes, IoUring, Libaio, Null, Op, OpKind,
     Outcome, Queued, Sim, Slot, Time, Vsync, Want,
 };
-use fiord_plan::{EnginePlan, FaultEffect, FaultTrigger, IoUringPlan, SimFault};
+use fiord_plan::{EnginePlan, FaultEffect, FaultTrigger, IoUringPlan, LibaioPlan, SimFault};
 use fiord_types::{Bytes, FileIndex, Nanos};
 use proptest::prelude::*;
 use scratch::{Scratch, attach};
@@ -211,7 +211,8 @@ fn on_vsync() {
 #[test]
 fn on_libaio() {
     for vectored in [false, true] {
-        let plan = EnginePlan::Libaio { userspace_reap: vectored, nowait: false, vectored };
+        let plan =
+            EnginePlan::Libaio(LibaioPlan { userspace_reap: vectored, nowait: false, vectored });
         on_a_file(Libaio::new, plan);
     }
 }

@@ -11,14 +11,14 @@ use fiord_engine::{
     Attachment, Completions, Engine, EngineConfig, FileKind, FreeSlot, IoAttributes, IoUring,
     Libaio, Mmap, Op, OpKind, Outcome, Psync, Pvsync2, Queued, Vsync, Want,
 };
-use fiord_plan::{EnginePlan, IoUringPlan};
+use fiord_plan::{EnginePlan, IoUringPlan, LibaioPlan, MmapPlan, Pvsync2Plan};
 use fiord_types::{Bytes, Errno, FileIndex};
 use scratch::{BLOCK, Scratch, attach, one, op};
 
 const B: u64 = BLOCK as u64;
 const ALL: Want = Want { min: u32::MAX, max: u32::MAX, timeout: None };
 const LIBAIO: EnginePlan =
-    EnginePlan::Libaio { userspace_reap: false, nowait: false, vectored: false };
+    EnginePlan::Libaio(LibaioPlan { userspace_reap: false, nowait: false, vectored: false });
 
 fn config(engine: EnginePlan, slots: u32) -> EngineConfig {
     EngineConfig::plain(engine, slots, BLOCK)
@@ -100,7 +100,8 @@ fn libaio_syncs_after_what_is_queued_was_submitted() {
 #[test]
 fn one_refused_op_does_not_hold_up_the_others() {
     for userspace_reap in [false, true] {
-        let plan = EnginePlan::Libaio { userspace_reap, nowait: false, vectored: false };
+        let plan =
+            EnginePlan::Libaio(LibaioPlan { userspace_reap, nowait: false, vectored: false });
         let mut engine = Libaio::new(&config(plan, 4)).unwrap();
         let file = Scratch::new("refused", 4 * B);
         attach(&mut engine, FileIndex(0), &file.target(4 * B, false));
@@ -245,7 +246,7 @@ fn every_op_goes_to_the_file_that_it_names() {
 #[test]
 fn a_mapped_file_that_shrinks_is_an_error_of_the_op() {
     let file = Scratch::new("shrinks", 4 * B);
-    let mut engine = Mmap::new(&config(EnginePlan::Mmap { thp: false }, 1)).unwrap();
+    let mut engine = Mmap::new(&config(EnginePlan::Mmap(MmapPlan { thp: false }), 1)).unwrap();
     attach(&mut engine, FileIndex(0), &file.target(4 * B, false));
     let free = &mut engine.take_slots();
     assert_eq!(one(&mut engine, free, &op(OpKind::Read, 2)), Outcome::ok(BLOCK));
@@ -260,7 +261,7 @@ fn a_mapped_file_that_shrinks_is_an_error_of_the_op() {
 #[test]
 fn a_mapped_file_that_grows_is_read_further() {
     let file = Scratch::new("grows", B + 100);
-    let mut engine = Mmap::new(&config(EnginePlan::Mmap { thp: false }, 1)).unwrap();
+    let mut engine = Mmap::new(&config(EnginePlan::Mmap(MmapPlan { thp: false }), 1)).unwrap();
     attach(&mut engine, FileIndex(0), &file.target(4 * B, false));
     let free = &mut engine.take_slots();
     assert_eq!(one(&mut engine, free, &op(OpKind::Read, 0)), Outcome::ok(BLOCK));
@@ -278,7 +279,7 @@ fn a_mapped_file_that_grows_is_read_further() {
 fn a_window_moves_over_a_file_larger_than_it() {
     let size = 200u64 << 30;
     let file = Scratch::new("window", size);
-    let mut engine = Mmap::new(&config(EnginePlan::Mmap { thp: false }, 1)).unwrap();
+    let mut engine = Mmap::new(&config(EnginePlan::Mmap(MmapPlan { thp: false }), 1)).unwrap();
     attach(&mut engine, FileIndex(0), &file.target(size, false));
     let free = &mut engine.take_slots();
     for offset in [0, 100 << 30, (64 << 30) - 2048, size - B, 4096] {
@@ -332,7 +333,7 @@ fn impossible_options_are_refused_with_a_remedy() {
     let error = IoUring::new(&config(nowhere, 1)).unwrap_err();
     assert!(error.help.unwrap().contains("sqthread_poll_cpu"));
 
-    let plan = EnginePlan::Pvsync2 { hipri_percent: 0, uncached: false, nowait: false };
+    let plan = EnginePlan::Pvsync2(Pvsync2Plan::default());
     let atomic = EngineConfig { atomic: true, ..config(plan, 1) };
     let file = Scratch::new("atomic", B);
     let refused = Pvsync2::new(&atomic).unwrap().attach(FileIndex(0), &file.target(B, false));

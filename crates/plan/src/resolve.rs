@@ -173,9 +173,8 @@ pub fn resolve(
     content::count_blocks(&mut plans);
     verify::share_targets(&mut plans);
     verify::store_checked_files(&mut plans);
-    let global_options = reporting::listed(options.globals.iter());
-    let unavailable = messages.unavailable.take();
-    Ok(Resolved { plan: Plan { jobs: plans, global_options }, warnings, unavailable })
+    let plan = Plan { jobs: plans, global_options: reporting::listed(options.globals.iter()) };
+    Ok(Resolved { plan, warnings, unavailable: messages.unavailable.take() })
 }
 
 /// Resolves the jobs of an invocation. The warnings of the job-file reader come before those of

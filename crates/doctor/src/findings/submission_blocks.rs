@@ -100,7 +100,7 @@ fn finding(known: &After<'_>, entry: &Entry<'_>, blocked: f64) -> FindingBuilder
             settings.push(set(FORCE_ASYNC, 1));
             format!("set {}, or {threads}", settings[0])
         }
-        EnginePlan::Libaio { .. } => {
+        EnginePlan::Libaio(_) => {
             format!("use ioengine=io_uring with force_async=1, or {threads}")
         }
         _ => format!("set {threads}"),

@@ -10,7 +10,7 @@ mod blocks;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use fiord_plan::EnginePlan;
+use fiord_plan::{EnginePlan, MtdPlan};
 use fiord_stat::engine::{EngineReport, FlashCount, FlashCounts};
 use fiord_sys::flash::{self, EccCounts};
 use fiord_types::{Errno, FileIndex};
@@ -147,7 +147,7 @@ impl FlashCalls {
 
 impl Transfer for FlashCalls {
     fn new(config: &EngineConfig) -> Result<Self, EngineError> {
-        let skip_bad = matches!(config.engine, EnginePlan::Mtd { skip_bad: true });
+        let skip_bad = matches!(config.engine, EnginePlan::Mtd(MtdPlan { skip_bad: true }));
         Ok(FlashCalls {
             calls: PsyncCalls::new(config)?,
             skip_bad,
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn what_is_no_raw_flash_is_refused() {
         for (path, kind) in [("/dev/null", FileKind::Char), ("/dev/zero", FileKind::Block)] {
-            let config = EngineConfig::plain(EnginePlan::Mtd { skip_bad: false }, 1, 512);
+            let config = EngineConfig::plain(EnginePlan::Mtd(MtdPlan { skip_bad: false }), 1, 512);
             let mut engine = Mtd::new(&config).unwrap();
             let fd = Arc::new(std::fs::File::open(path).unwrap().into());
             let (offset, len) = (Bytes::ZERO, Bytes(4096));

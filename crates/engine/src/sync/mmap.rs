@@ -5,7 +5,7 @@
 //! write past the end is `EIO`. Where an access would raise `SIGBUS`, the op ends with an errno
 //! instead.
 
-use fiord_plan::EnginePlan;
+use fiord_plan::{EnginePlan, MmapPlan};
 use fiord_sys::mapping::Mapping;
 use fiord_types::{Bytes, Errno, FileIndex};
 
@@ -23,7 +23,7 @@ pub struct MmapCalls {
 
 impl Transfer for MmapCalls {
     fn new(config: &EngineConfig) -> Result<Self, EngineError> {
-        let huge = matches!(config.engine, EnginePlan::Mmap { thp: true });
+        let huge = matches!(config.engine, EnginePlan::Mmap(MmapPlan { thp: true }));
         let options = MapOptions { huge, pattern: config.pattern, synchronous: false };
         Ok(MmapCalls { files: MappedFiles::new(config.files, options), huge })
     }

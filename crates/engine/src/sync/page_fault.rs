@@ -51,7 +51,7 @@ impl PageFaultCalls {
 impl Transfer for PageFaultCalls {
     fn new(config: &EngineConfig) -> Result<Self, EngineError> {
         let thp = match config.engine {
-            EnginePlan::PageFault { thp } => thp,
+            EnginePlan::PageFault(plan) => plan.thp,
             _ => None,
         };
         Ok(PageFaultCalls { files: (0..config.files).map(|_| None).collect(), thp })
@@ -117,6 +117,7 @@ impl Transfer for PageFaultCalls {
 
 #[cfg(test)]
 mod tests {
+    use fiord_plan::PageFaultPlan;
     use fiord_sys::usage::ResourceUsage;
     use fiord_types::Bytes;
 
@@ -127,7 +128,7 @@ mod tests {
     /// Minor faults of `passes` passes of writes of a page over 8 MiB of memory.
     fn faults(thp: Option<bool>, passes: u64) -> u64 {
         const LEN: u64 = 8 << 20;
-        let config = EngineConfig::plain(EnginePlan::PageFault { thp }, 1, 4096);
+        let config = EngineConfig::plain(EnginePlan::PageFault(PageFaultPlan { thp }), 1, 4096);
         let mut engine = PageFault::new(&config).unwrap();
         let (offset, len) = (Bytes(1 << 20), Bytes(LEN));
         let target =
@@ -166,7 +167,8 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "needs calls that Miri does not have")]
     fn outside_of_the_memory_is_an_error_and_reads_return_what_was_written() {
-        let config = EngineConfig::plain(EnginePlan::PageFault { thp: None }, 1, 4096);
+        let config =
+            EngineConfig::plain(EnginePlan::PageFault(PageFaultPlan { thp: None }), 1, 4096);
         let mut engine = PageFault::new(&config).unwrap();
         let (offset, len) = (Bytes(4096), Bytes(8192));
         let target =

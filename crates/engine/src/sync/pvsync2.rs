@@ -1,6 +1,6 @@
 //! `pvsync2`: `preadv2(2)` and `pwritev2(2)`, which take flags for each I/O.
 
-use fiord_plan::EnginePlan;
+use fiord_plan::{EnginePlan, Pvsync2Plan};
 use fiord_types::FileIndex;
 
 use super::{File, Span, Transfer};
@@ -38,13 +38,12 @@ impl Pvsync2Calls {
 
 impl Transfer for Pvsync2Calls {
     fn new(config: &EngineConfig) -> Result<Self, EngineError> {
-        let (hipri_percent, uncached, nowait) = match config.engine {
-            EnginePlan::Pvsync2 { hipri_percent, uncached, nowait } => {
-                (u32::from(hipri_percent), uncached, nowait)
-            }
-            _ => (0, false, false),
+        let plan = match config.engine {
+            EnginePlan::Pvsync2(plan) => plan,
+            _ => Pvsync2Plan::default(),
         };
-        let (read_flags, write_flags) = flags::of(uncached, nowait, config.atomic);
+        let (read_flags, write_flags) = flags::of(plan.uncached, plan.nowait, config.atomic);
+        let hipri_percent = plan.hipri_percent.map_or(0, |percent| percent.get().into());
         Ok(Pvsync2Calls { read_flags, write_flags, hipri_percent, draw: 0x9e37_79b9 })
     }
 

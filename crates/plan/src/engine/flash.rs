@@ -2,6 +2,7 @@
 
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::def::OptionDef;
+use fiord_job::option::table::file_operations::SKIP_BAD;
 use fiord_job::option::table::{
     BA, BS_UNALIGNED, FILENAME, IO_SUBMIT_MODE, IoSubmitMode, OFFSET, OFFSET_INCREMENT, RW,
     TRIM_PERCENTAGE, TRIM_VERIFY_ZERO,
@@ -14,13 +15,17 @@ use crate::files::usage::Candidate;
 use crate::load::blocks::size_option;
 use crate::machine::facts::{Found, FoundKind};
 use crate::machine::survey::Survey;
-use crate::model::{EnginePlan, FileKind, FilePlan, JobPlan, Load, Step};
+use crate::model::{EnginePlan, FileKind, FilePlan, JobPlan, Load, MtdPlan, Step};
 use crate::options::reading::Reading;
 use crate::options::verification::trims_writes;
 
 /// How to find the devices of raw flash.
 const NAME_ONE: &str =
     "To fix: name the character device of one (/dev/mtd0; `cat /proc/mtd` lists them)";
+
+pub(super) fn options(job: Reading) -> MtdPlan {
+    MtdPlan { skip_bad: job.get(SKIP_BAD) }
+}
 
 /// The kind and the extent of the raw flash at a path. `None`: it does not support the job, and a message says why.
 pub(super) fn target(

@@ -7,6 +7,7 @@
 //! | which file gives its blocks to the target? | `defrag` |
 //! | what does a raw flash permit? | `flash` |
 //! | what does a job do with names? | `names` |
+//! | with which flags does a job make plain system calls, mappings and AIO? | `calls` |
 //! | how does a job drive an io_uring? | `ring` |
 //! | which servers with storage does a job connect to? | `endpoint`, and a module for each engine: `http`, `nbd`, `nfs`, `iscsi`, `ceph`, `gfapi` |
 //! | which NVMe commands does a job send? | `nvme` |
@@ -20,6 +21,7 @@
 //! | which engine runs a job for xNVMe? | `xnvme` |
 
 pub(crate) mod activity;
+mod calls;
 mod ceph;
 mod defrag;
 pub(crate) mod depth;
@@ -47,15 +49,15 @@ mod xnvme;
 use std::path::PathBuf;
 
 use fiord_job::option::engine::EngineDef;
-use fiord_job::option::table::file_operations::SKIP_BAD;
-use fiord_job::option::table::{IOENGINE, libaio, mmap, pvsync2};
+use fiord_job::option::table::IOENGINE;
 use fiord_job::option::value::Value;
 use fiord_types::RunNumber;
 
 use crate::files::filename::Naming;
+use crate::for_each_engine;
 use crate::machine::facts::FoundKind;
 use crate::machine::survey::Survey;
-use crate::model::{Commands, EnginePlan, NetPlan, PassthroughPlan};
+use crate::model::EnginePlan;
 use crate::options::reading::Reading;
 
 /// The engine of a job in a run. `readonly`: the run changes nothing (`--readonly`). `run`: the number of a run on many hosts.
@@ -74,73 +76,40 @@ pub(crate) fn of_run(
     engine
 }
 
+macro_rules! listed {
+    ($($variant:ident $(($options:ty))?: $loops:ident, $kind:ident, [$($name:literal $(, $reader:path)?)?];)*) => {
+        /// The engine of a job and its options, if its line in the list of engines says how to read them.
+        fn listed(job: Reading) -> Option<EnginePlan> {
+            Some(match job.get(IOENGINE) {
+                $($($name => read!($variant, job $(, $reader)?),)?)*
+                _ => return None,
+            })
+        }
+    };
+}
+
+macro_rules! read {
+    ($variant:ident, $job:ident) => {
+        EnginePlan::$variant
+    };
+    ($variant:ident, $job:ident, $reader:path) => {
+        EnginePlan::$variant($reader($job).into())
+    };
+}
+
+for_each_engine!(listed);
+
 pub(crate) fn engine(job: Reading) -> EnginePlan {
-    let word = job.get(IOENGINE);
-    match word {
-        "psync" => EnginePlan::Psync,
-        "sync" => EnginePlan::Sync,
-        "vsync" => EnginePlan::Vsync,
-        "pvsync" => EnginePlan::Pvsync,
-        "pvsync2" => EnginePlan::Pvsync2 {
-            hipri_percent: if job.get(pvsync2::HIPRI) {
-                job.get(pvsync2::HIPRI_PERCENTAGE)
-            } else {
-                0
-            },
-            uncached: uncached(job),
-            nowait: job.get(pvsync2::NOWAIT),
-        },
-        "mmap" => EnginePlan::Mmap { thp: job.get(mmap::THP).unwrap_or(0) != 0 },
-        "mtd" => EnginePlan::Mtd { skip_bad: job.get(SKIP_BAD) },
-        "splice" => EnginePlan::Splice,
-        "posixaio" => EnginePlan::PosixAio,
-        "libaio" => EnginePlan::Libaio {
-            userspace_reap: job.get(libaio::USERSPACE_REAP),
-            nowait: job.get(pvsync2::NOWAIT),
-            vectored: job.get(libaio::LIBAIO_VECTORED),
-        },
-        "io_uring" => EnginePlan::IoUring(ring::ring(job)),
-        "io_uring_cmd" => EnginePlan::IoUringCmd(Box::new(PassthroughPlan {
-            ring: ring::ring(job),
-            commands: Commands::Nvme(nvme::options(job)),
-        })),
-        "sg" => EnginePlan::Sg(scsi::options(job)),
-        "libzbc" => EnginePlan::Libzbc,
-        "falloc" => EnginePlan::Falloc,
-        "ftruncate" => EnginePlan::Ftruncate,
-        "e4defrag" => EnginePlan::E4defrag(defrag::options(job)),
+    if let Some(plan) = listed(job) {
+        return plan;
+    }
+    match job.get(IOENGINE) {
         "xnvme" => xnvme::engine(job),
-        "net" => EnginePlan::Net(net::options(job)),
-        "netsplice" => EnginePlan::Netsplice(NetPlan { spliced: true, ..net::options(job) }),
-        "rdma" => EnginePlan::Rdma(rdma::options(job)),
-        "null" => EnginePlan::Null,
-        "sim" => EnginePlan::Sim(simulated::options(job)),
-        "external" => EnginePlan::External(library(job)),
         "libblkio" => match libblkio::options(job) {
             Some(plan) => EnginePlan::Libblkio(Box::new(plan)),
             None => EnginePlan::Null,
         },
-        "page_fault" => EnginePlan::PageFault { thp: job.get(mmap::THP).map(|on| on != 0) },
-        "libpmem" => EnginePlan::Libpmem(pmem::options(job)),
-        "dev-dax" => EnginePlan::DevDax(pmem::DEVICE),
-        "cpuio" => EnginePlan::Cpuio(activity::cpuio(job)),
-        "exec" => EnginePlan::Exec(Box::new(activity::exec(job))),
         _ if job.spec.engine().access.name_call().is_some() => names::names(job),
-        _ => on_server(job),
-    }
-}
-
-/// The engine of a job that connects to a server with storage.
-fn on_server(job: Reading) -> EnginePlan {
-    match job.get(IOENGINE) {
-        "http" => EnginePlan::Http(Box::new(http::options(job))),
-        "nbd" => EnginePlan::Nbd(Box::new(nbd::options(job))),
-        "libiscsi" => EnginePlan::Libiscsi(Box::new(iscsi::options(job))),
-        "nfs" => EnginePlan::Nfs(Box::new(nfs::options(job))),
-        "rados" => EnginePlan::Rados(Box::new(ceph::rados(job))),
-        "rbd" => EnginePlan::Rbd(Box::new(ceph::rbd(job))),
-        "gfapi" => EnginePlan::Gfapi(Box::new(gfapi::options(job))),
-        "gfapi_async" => EnginePlan::GfapiAsync(Box::new(gfapi::options(job))),
         other => {
             job.report(
                 job.error(IOENGINE, format!("engine `{other}` is not supported yet"))
@@ -185,10 +154,6 @@ pub(crate) fn that_does_the_io(job: Reading, plan: &EnginePlan) -> &'static Engi
     let other = named.runs_as.is_empty() && plan.def().name != named.name;
     // A job without a plan of its own has errors.
     if other { named } else { plan.def() }
-}
-
-fn uncached(job: Reading) -> bool {
-    job.get(pvsync2::UNCACHED).unwrap_or(0) != 0
 }
 
 /// The targets of one instance. `naming`: those that `filename` and similar options name, if no option of the engine

@@ -43,7 +43,12 @@ pub(crate) fn refuse_peers(jobs: &[Reading]) {
 }
 
 /// Reads the options of `net` and `netsplice`.
-pub(crate) fn options(job: Reading) -> NetPlan {
+pub(super) fn spliced(job: Reading) -> NetPlan {
+    NetPlan { spliced: true, ..options(job) }
+}
+
+/// Reads the options of `net`, which `netsplice` has too.
+pub(super) fn options(job: Reading) -> NetPlan {
     let protocol = job.get(PROTOCOL);
     let reads = matches!(load::mix(job).0, Mix::Read);
     let listens = job.get(LISTEN);

@@ -13,7 +13,9 @@ use crate::model::{EngineAccess, FileKind, PmemPlan, SyncMode};
 use crate::options::reading::Reading;
 
 /// How `dev-dax` writes. As in fio, no option changes it.
-pub(super) const DEVICE: PmemPlan = PmemPlan { non_temporal: true, drain: true, any_file: false };
+pub(super) fn device(_: Reading) -> PmemPlan {
+    PmemPlan { non_temporal: true, drain: true, any_file: false }
+}
 
 /// Reads the options of `libpmem`.
 pub(super) fn options(job: Reading) -> PmemPlan {

@@ -2,7 +2,7 @@
 
 use fiord_job::option::table::{io_uring, pvsync2};
 
-use crate::engine::uncached;
+use crate::engine::calls::uncached;
 use crate::model::IoUringPlan;
 use crate::options::reading::Reading;
 

@@ -10,7 +10,7 @@ use fiord_job::option::table::library::{
 };
 
 use super::nvme;
-use crate::model::{Commands, EnginePlan, IoUringPlan, PassthroughPlan};
+use crate::model::{Commands, EnginePlan, IoUringPlan, LibaioPlan, PassthroughPlan};
 use crate::options::reading::Reading;
 
 /// The engine that a job for `xnvme` runs on.
@@ -31,7 +31,7 @@ pub(super) fn engine(job: Reading) -> EnginePlan {
             (EnginePlan::IoUringCmd(Box::new(plan)), true, true)
         }
         XnvmeAsync::Libaio => {
-            (EnginePlan::Libaio { userspace_reap: false, nowait: false, vectored }, false, true)
+            (EnginePlan::Libaio(LibaioPlan { vectored, ..LibaioPlan::default() }), false, true)
         }
         XnvmeAsync::Posix => (EnginePlan::PosixAio, false, false),
         other => {

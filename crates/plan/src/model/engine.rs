@@ -16,175 +16,41 @@ use fiord_job::option::table::sim::{SIM_RECORD, SIM_STORE};
 use fiord_types::{Bytes, JobIndex, Nanos, RunNumber};
 
 use super::{
-    GfapiPlan, HttpPlan, IscsiPlan, LibblkioDriver, LibblkioPlan, NamesPlan, NbdPlan, NfsPlan,
-    PassthroughPlan, RadosPlan, RbdPlan, TreePlan,
+    GfapiPlan, HttpPlan, IscsiPlan, LibblkioPlan, NamesPlan, NbdPlan, NfsPlan, PassthroughPlan,
+    RadosPlan, RbdPlan, TreePlan,
 };
+use crate::for_each_engine;
 
-/// The I/O engine of a job (`ioengine`) and its options.
-#[derive(Debug, Clone, PartialEq)]
-pub enum EnginePlan {
-    /// `pread(2)`, `pwrite(2)`.
-    Psync,
-    /// `lseek(2)` and `read(2)`, `write(2)`.
-    Sync,
-    /// `lseek(2)` and `readv(2)`, `writev(2)`; adjacent I/Os are merged into one call.
-    Vsync,
-    /// `preadv(2)`, `pwritev(2)`.
-    Pvsync,
-    /// `preadv2(2)`, `pwritev2(2)`.
-    Pvsync2 {
-        /// `hipri_percentage`: `RWF_HIPRI` on this share of the I/Os, in per cent; 0: off.
-        hipri_percent: u8,
-        /// `uncached`: `RWF_DONTCACHE`.
-        uncached: bool,
-        /// `nowait`: `RWF_NOWAIT`.
-        nowait: bool,
-    },
-    /// `memcpy` to and from a mapping of the file.
-    Mmap {
-        /// `thp`: `MADV_HUGEPAGE` on the mapping.
-        thp: bool,
-    },
-    /// `mtd`: reads, writes and erases raw flash.
-    Mtd {
-        /// `skip_bad`: fail I/Os on bad blocks and do not issue them.
-        skip_bad: bool,
-    },
-    /// `EXT4_IOC_MOVE_EXT`: exchanges blocks with a donor file.
-    E4defrag(E4defragPlan),
-    /// `splice(2)` and `vmsplice(2)` through a pipe.
-    Splice,
-    /// POSIX asynchronous I/O of the C library.
-    PosixAio,
-    /// Linux native AIO.
-    Libaio {
-        /// `userspace_reap`: read completions from the ring in memory without a system call.
-        userspace_reap: bool,
-        /// `nowait`: `RWF_NOWAIT`.
-        nowait: bool,
-        /// `libaio_vectored`: `IOCB_CMD_PREADV` and `IOCB_CMD_PWRITEV`.
-        vectored: bool,
-    },
-    /// `io_uring`: reads and writes through rings.
-    IoUring(IoUringPlan),
-    /// `io_uring_cmd`: device commands through rings.
-    IoUringCmd(Box<PassthroughPlan>),
-    /// `sg`: SCSI commands through the generic driver.
-    Sg(SgPlan),
-    /// `libzbc`: SCSI commands to a zoned disk.
-    Libzbc,
-    /// `fallocate(2)`.
-    Falloc,
-    /// `ftruncate(2)`.
-    Ftruncate,
-    /// A system call on each name.
-    Names(Box<NamesPlan>),
-    /// A call on each name, through a ring (`via_uring`).
-    NamesRing(Box<NamesPlan>),
-    /// `net`: sends or receives over a socket.
-    Net(NetPlan),
-    /// `netsplice`: sends or receives over a socket with `splice(2)`.
-    Netsplice(NetPlan),
-    /// `rdma`: accesses the memory of a peer, or exchanges messages with it.
-    Rdma(RdmaPlan),
-    /// `null`: completes every I/O at once and moves no data.
-    Null,
-    /// `sim`: a simulated device with a virtual clock.
-    Sim(SimPlan),
-    /// `external`: the engine in the shared library of this path.
-    External(PathBuf),
-    /// `libblkio`: requests to a driver of the libblkio library.
-    Libblkio(Box<LibblkioPlan>),
-    /// `nbd`: requests to a server of network block devices.
-    Nbd(Box<NbdPlan>),
-    /// `libiscsi`: SCSI commands to iSCSI targets, through libiscsi.
-    Libiscsi(Box<IscsiPlan>),
-    /// `nfs`: requests to an NFS server, through libnfs.
-    Nfs(Box<NfsPlan>),
-    /// `http`: requests to an object server.
-    Http(Box<HttpPlan>),
-    /// `rados`: objects of a Ceph cluster.
-    Rados(Box<RadosPlan>),
-    /// `rbd`: a block image of a Ceph cluster.
-    Rbd(Box<RbdPlan>),
-    /// `gfapi`: files of a GlusterFS volume, with one call at a time.
-    Gfapi(Box<GfapiPlan>),
-    /// `gfapi_async`: files of a GlusterFS volume.
-    GfapiAsync(Box<GfapiPlan>),
-    /// `page_fault`: `memcpy` to and from anonymous memory.
-    PageFault {
-        /// `thp`: requests or forbids transparent huge pages. `None`: the kernel decides.
-        thp: Option<bool>,
-    },
-    /// `libpmem`: copies from and to files in persistent memory.
-    Libpmem(PmemPlan),
-    /// `dev-dax`: copies from and to persistent memory through its character device.
-    DevDax(PmemPlan),
-    /// `cpuio`: burns CPU time.
-    Cpuio(CpuioPlan),
-    /// `exec`: runs a program.
-    Exec(Box<ExecPlan>),
+macro_rules! engine_plan {
+    ($($variant:ident $(($options:ty))?: $loops:ident, $kind:ident, [$($name:literal $(, $reader:path)?)?];)*) => {
+        /// The I/O engine of a job (`ioengine`) and its options.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum EnginePlan {
+            $($variant $(($options))?,)*
+        }
+
+        impl EnginePlan {
+            /// The engine's entry in the engine table: its name and what it can do.
+            #[must_use]
+            pub const fn def(&self) -> &'static EngineDef {
+                match self {
+                    $($(EnginePlan::$variant { .. } => const { engine($name) },)?)*
+                    EnginePlan::Names(plan) | EnginePlan::NamesRing(plan) => plan.engine,
+                    EnginePlan::Libblkio(plan) => plan.instance.def(),
+                }
+            }
+        }
+    };
 }
 
-impl EnginePlan {
-    /// The engine's entry in the engine table: its name and what it can do.
-    #[must_use]
-    pub const fn def(&self) -> &'static EngineDef {
-        match self {
-            EnginePlan::Psync => const { engine("psync") },
-            EnginePlan::Sync => const { engine("sync") },
-            EnginePlan::Vsync => const { engine("vsync") },
-            EnginePlan::Pvsync => const { engine("pvsync") },
-            EnginePlan::Pvsync2 { .. } => const { engine("pvsync2") },
-            EnginePlan::Mmap { .. } => const { engine("mmap") },
-            EnginePlan::Mtd { .. } => const { engine("mtd") },
-            EnginePlan::E4defrag(_) => const { engine("e4defrag") },
-            EnginePlan::Splice => const { engine("splice") },
-            EnginePlan::PosixAio => const { engine("posixaio") },
-            EnginePlan::Libaio { .. } => const { engine("libaio") },
-            EnginePlan::IoUring(_) => const { engine("io_uring") },
-            EnginePlan::IoUringCmd(_) => const { engine("io_uring_cmd") },
-            EnginePlan::Sg(_) => const { engine("sg") },
-            EnginePlan::Libzbc => const { engine("libzbc") },
-            EnginePlan::Falloc => const { engine("falloc") },
-            EnginePlan::Ftruncate => const { engine("ftruncate") },
-            EnginePlan::Names(plan) | EnginePlan::NamesRing(plan) => plan.engine,
-            EnginePlan::Net(_) => const { engine("net") },
-            EnginePlan::Netsplice(_) => const { engine("netsplice") },
-            EnginePlan::Rdma(_) => const { engine("rdma") },
-            EnginePlan::Null => const { engine("null") },
-            EnginePlan::Sim(_) => const { engine("sim") },
-            EnginePlan::External(_) => const { engine("external") },
-            EnginePlan::Libblkio(plan) => match plan.instance.driver {
-                LibblkioDriver::IoUring => const { engine("libblkio") },
-                LibblkioDriver::NvmeIoUring => {
-                    const { &engine("libblkio").through(EngineAccess::NvmeCommands) }
-                }
-                LibblkioDriver::VfioPci | LibblkioDriver::VhostUser | LibblkioDriver::VhostVdpa => {
-                    const { &engine("libblkio").through(EngineAccess::Endpoint) }
-                }
-            },
-            EnginePlan::Nbd(_) => const { engine("nbd") },
-            EnginePlan::Libiscsi(_) => const { engine("libiscsi") },
-            EnginePlan::Nfs(_) => const { engine("nfs") },
-            EnginePlan::Http(_) => const { engine("http") },
-            EnginePlan::Rados(_) => const { engine("rados") },
-            EnginePlan::Rbd(_) => const { engine("rbd") },
-            EnginePlan::Gfapi(_) => const { engine("gfapi") },
-            EnginePlan::GfapiAsync(_) => const { engine("gfapi_async") },
-            EnginePlan::PageFault { .. } => const { engine("page_fault") },
-            EnginePlan::Libpmem(_) => const { engine("libpmem") },
-            EnginePlan::DevDax(_) => const { engine("dev-dax") },
-            EnginePlan::Cpuio(_) => const { engine("cpuio") },
-            EnginePlan::Exec(_) => const { engine("exec") },
-        }
-    }
+for_each_engine!(engine_plan);
 
+impl EnginePlan {
     /// Whether a job with these options writes past the page cache without direct I/O (`uncached`).
     #[must_use]
     pub const fn is_uncached(&self) -> bool {
         match self {
-            EnginePlan::Pvsync2 { uncached, .. } => *uncached,
+            EnginePlan::Pvsync2(plan) => plan.uncached,
             EnginePlan::IoUring(ring) => ring.uncached,
             _ => false,
         }
@@ -332,6 +198,49 @@ impl EnginePlan {
         let mut options = self.simulated().into_iter().flat_map(|sim| &sim.options);
         options.any(|(name, value)| name == "sim_real_time" && value == "1")
     }
+}
+
+/// The options of `pvsync2`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Pvsync2Plan {
+    /// `hipri_percentage`: `RWF_HIPRI` on this share of the I/Os, in per cent. `None`: off.
+    pub hipri_percent: Option<NonZeroU8>,
+    /// `uncached`: `RWF_DONTCACHE`.
+    pub uncached: bool,
+    /// `nowait`: `RWF_NOWAIT`.
+    pub nowait: bool,
+}
+
+/// The options of `libaio`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LibaioPlan {
+    /// `userspace_reap`: read completions from the ring in memory without a system call.
+    pub userspace_reap: bool,
+    /// `nowait`: `RWF_NOWAIT`.
+    pub nowait: bool,
+    /// `libaio_vectored`: `IOCB_CMD_PREADV` and `IOCB_CMD_PWRITEV`.
+    pub vectored: bool,
+}
+
+/// The options of `mmap`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MmapPlan {
+    /// `thp`: `MADV_HUGEPAGE` on the mapping.
+    pub thp: bool,
+}
+
+/// The options of `page_fault`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PageFaultPlan {
+    /// `thp`: requests or forbids transparent huge pages. `None`: the kernel decides.
+    pub thp: Option<bool>,
+}
+
+/// The options of `mtd`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MtdPlan {
+    /// `skip_bad`: fail I/Os on bad blocks and do not issue them.
+    pub skip_bad: bool,
 }
 
 /// The options of the `e4defrag` engine.

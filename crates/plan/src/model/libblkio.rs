@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use fiord_job::option::engine::{EngineAccess, EngineDef};
 use fiord_job::option::handle::WordEnum;
+use fiord_job::option::table::engine;
 
 pub use fiord_job::option::table::library::{LibblkioDriver, LibblkioWaitMode};
 
@@ -57,6 +59,19 @@ impl BlkioInstance {
             read_only: false,
             queues: 1,
             poll_queues: 0,
+        }
+    }
+
+    /// The entry of the engine with this driver, which decides how the job gets to its target.
+    pub(super) const fn def(&self) -> &'static EngineDef {
+        match self.driver {
+            LibblkioDriver::IoUring => const { engine("libblkio") },
+            LibblkioDriver::NvmeIoUring => {
+                const { &engine("libblkio").through(EngineAccess::NvmeCommands) }
+            }
+            LibblkioDriver::VfioPci | LibblkioDriver::VhostUser | LibblkioDriver::VhostVdpa => {
+                const { &engine("libblkio").through(EngineAccess::Endpoint) }
+            }
         }
     }
 

@@ -11,6 +11,7 @@ mod content;
 mod distribution;
 mod endpoint;
 mod engine;
+mod engines;
 mod gfapi;
 mod http;
 mod iscsi;

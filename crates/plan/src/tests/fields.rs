@@ -126,16 +126,25 @@ fn blocks() {
 #[test]
 fn engines_and_depth() {
     check(&[
-        ("--ioengine=sync", |j| j.engine == EnginePlan::Sync),
+        ("--ioengine=sync", |j| j.engine == EnginePlan::SyncRw),
         ("--ioengine=vsync", |j| j.engine == EnginePlan::Vsync),
         ("--ioengine=pvsync", |j| j.engine == EnginePlan::Pvsync),
         ("--ioengine=pvsync2 --hipri", |j| {
-            j.engine == EnginePlan::Pvsync2 { hipri_percent: 100, uncached: false, nowait: false }
+            j.engine
+                == EnginePlan::Pvsync2(Pvsync2Plan {
+                    hipri_percent: Some(percent(100)),
+                    ..Pvsync2Plan::default()
+                })
         }),
         ("--ioengine=pvsync2 --hipri --hipri_percentage=20 --uncached=1 --nowait=1", |j| {
-            j.engine == EnginePlan::Pvsync2 { hipri_percent: 20, uncached: true, nowait: true }
+            j.engine
+                == EnginePlan::Pvsync2(Pvsync2Plan {
+                    hipri_percent: Some(percent(20)),
+                    uncached: true,
+                    nowait: true,
+                })
         }),
-        ("--ioengine=mmap --thp=1", |j| j.engine == EnginePlan::Mmap { thp: true }),
+        ("--ioengine=mmap --thp=1", |j| j.engine == EnginePlan::Mmap(MmapPlan { thp: true })),
         ("--ioengine=libpmem --filename=f --rw=write", |j| {
             j.engine == EnginePlan::Libpmem(PmemPlan::default()) && !j.drops_cache_each_pass()
         }),
@@ -147,9 +156,11 @@ fn engines_and_depth() {
         ("--ioengine=libpmem --filename=f --rw=write --io_submit_mode=offload", |j| {
             j.engine == EnginePlan::Libpmem(PmemPlan { drain: true, ..PmemPlan::default() })
         }),
-        ("--ioengine=page_fault", |j| j.engine == EnginePlan::PageFault { thp: None }),
+        ("--ioengine=page_fault", |j| {
+            j.engine == EnginePlan::PageFault(PageFaultPlan { thp: None })
+        }),
         ("--ioengine=page_fault --thp=0", |j| {
-            j.engine == EnginePlan::PageFault { thp: Some(false) }
+            j.engine == EnginePlan::PageFault(PageFaultPlan { thp: Some(false) })
         }),
         ("--ioengine=cpuio --cpuload=20 --cpuchunks=7 --cpumode=qsort --exit_on_io_done=1", |j| {
             let plan =
@@ -177,7 +188,12 @@ fn engines_and_depth() {
             |j| matches!(&j.engine, EnginePlan::Exec(plan) if plan.output.is_none()),
         ),
         ("--ioengine=libaio --userspace_reap --libaio_vectored=1 --nowait=1", |j| {
-            j.engine == EnginePlan::Libaio { userspace_reap: true, nowait: true, vectored: true }
+            j.engine
+                == EnginePlan::Libaio(LibaioPlan {
+                    userspace_reap: true,
+                    nowait: true,
+                    vectored: true,
+                })
         }),
         ("--ioengine=io_uring", |j| {
             let plain = IoUringPlan { nonvectored: true, ..Default::default() };

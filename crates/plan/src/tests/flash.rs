@@ -38,9 +38,9 @@ fn a_flash_has_its_size_and_bad_blocks_can_be_skipped() {
     let plain = job(&machine(), &line("--rw=trimwrite --bs=16k"));
     let file = &plain.target.files[0];
     assert_eq!((file.kind, file.len), (FileKind::Char, Bytes(1 << 20)));
-    assert_eq!(plain.engine, EnginePlan::Mtd { skip_bad: false });
+    assert_eq!(plain.engine, EnginePlan::Mtd(MtdPlan { skip_bad: false }));
     let skips = job(&machine(), &line("--rw=read --skip_bad=1 --filename=/dev/mtd0ro"));
-    assert_eq!(skips.engine, EnginePlan::Mtd { skip_bad: true });
+    assert_eq!(skips.engine, EnginePlan::Mtd(MtdPlan { skip_bad: true }));
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn jobs_run_on_the_engine_for_the_interface() {
     let all = ring("--xnvme_async=io_uring --hipri --sqthread_poll --xnvme_iovec=1");
     assert_eq!(all, IoUringPlan { hipri: true, sqpoll: true, ..IoUringPlan::default() });
     let of = |options: &str| job(&Fake::empty(), &format!("{FILE} {options}")).engine;
-    let libaio = |vectored| EnginePlan::Libaio { userspace_reap: false, nowait: false, vectored };
+    let libaio = |vectored| EnginePlan::Libaio(LibaioPlan { vectored, ..LibaioPlan::default() });
     assert_eq!(of("--xnvme_async=libaio"), libaio(false));
     assert_eq!(of("--xnvme_async=libaio --xnvme_iovec=1"), libaio(true));
     assert_eq!(of("--xnvme_async=posix"), EnginePlan::PosixAio);

@@ -1,7 +1,6 @@
 //! Creates the engine of a job, and runs the job on it.
 //!
-//! The macro [`setup`] expands to one arm for each line of [`fiord_engine::for_each_engine`]. If the compiler reports a
-//! variant of [`EnginePlan`] that is not covered here, add its line to that list.
+//! The macro [`setup`] expands to one arm for each line of [`fiord_plan::for_each_engine`].
 
 use fiord_engine::{Engine, EngineConfig, EngineError, MachineClock, Offload};
 use fiord_plan::{EnginePlan, JobPlan};
@@ -12,11 +11,11 @@ use super::traced::Tracer;
 use crate::worker_result::WorkerResult;
 
 macro_rules! setup {
-    ($($plan:ident => $engine:ident, $loops:ident, $kind:ident;)*) => {
+    ($($engine:ident $(($options:ty))?: $loops:ident, $kind:ident, $name:tt;)*) => {
         /// Runs a job on the loops that its engine has in the list.
         pub(super) fn run_job(config: &EngineConfig, context: JobContext) -> Box<WorkerResult> {
             match &context.job.engine {
-                $(EnginePlan::$plan { .. } => run!($loops $engine, config, context),)*
+                $(EnginePlan::$engine { .. } => run!($loops $engine, config, context),)*
             }
         }
 
@@ -27,7 +26,7 @@ macro_rules! setup {
             tracer: Tracer,
         ) -> Box<WorkerResult> {
             match &context.job.engine {
-                $(EnginePlan::$plan { .. } => {
+                $(EnginePlan::$engine { .. } => {
                     with_boxed(boxed(config, fiord_engine::$engine::new), context, Some(tracer))
                 })*
             }
@@ -40,7 +39,7 @@ macro_rules! setup {
             job: &JobPlan,
         ) -> Option<Result<Boxed, EngineError>> {
             let engine = match &job.engine {
-                $(EnginePlan::$plan { .. } => any!($kind $engine, config),)*
+                $(EnginePlan::$engine { .. } => any!($kind $engine, config),)*
             };
             debug_assert_eq!(engine.is_none(), job.engine.def().virtual_time, "list and table");
             engine
@@ -53,7 +52,7 @@ macro_rules! setup {
             job: &JobPlan,
         ) -> Option<Result<Boxed, EngineError>> {
             let engine = match &job.engine {
-                $(EnginePlan::$plan { .. } => offload!($kind $engine, config, job),)*
+                $(EnginePlan::$engine { .. } => offload!($kind $engine, config, job),)*
             };
             debug_assert_eq!(engine.is_some(), job.engine.def().is_synchronous(), "list and table");
             engine
@@ -96,7 +95,7 @@ macro_rules! offload {
     };
 }
 
-fiord_engine::for_each_engine!(setup);
+fiord_plan::for_each_engine!(setup);
 
 fn sendable(engine: impl Engine<Clock = MachineClock> + Send + 'static) -> Sendable {
     Layered::sendable(engine)

@@ -17,17 +17,24 @@ use fiord_job::option::table::{FILENAME, SYNC_FILE_RANGE, nvme, pvsync2};
 use fiord_sys::nvme::{CommandSet, NvmeDevice};
 use fiord_types::Bytes;
 
+use crate::engine::ring;
 use crate::files::region::Extent;
 use crate::files::usage::Candidate;
 use crate::machine::facts::{Found, FoundKind, Passthrough};
 use crate::machine::survey::Survey;
 use crate::model::{
     Commands, EngineAccess, EnginePlan, FileKind, FilePlan, JobPlan, Load, NvmePlan, NvmeTarget,
+    PassthroughPlan,
 };
 use crate::options::reading::Reading;
 
+/// Reads the options of `io_uring_cmd`.
+pub(super) fn passthrough(job: Reading) -> PassthroughPlan {
+    PassthroughPlan { ring: ring::ring(job), commands: Commands::Nvme(options(job)) }
+}
+
 /// Reads the options of NVMe commands.
-pub(crate) fn options(job: Reading) -> NvmePlan {
+pub(super) fn options(job: Reading) -> NvmePlan {
     NvmePlan {
         read_fua: job.get(nvme::READFUA),
         write_fua: job.get(nvme::WRITEFUA),
