@@ -87,7 +87,14 @@ fn sequential_jobs_on_the_same_zones_each_write_what_one_writes_alone() {
         cases.iter().flat_map(|case| [1, 2, 3].map(|jobs| section(case, jobs))).collect();
     let done = bytes(&run(&Place::new(), &sections), sections.len());
     for (case, done) in cases.iter().zip(done.chunks(3)) {
-        assert_eq!(done, [1, 2, 3].map(|jobs| (jobs * case.1) << 10), "{}", case.0);
+        // The writes of a zone differ in size: which job makes the short ones depends on who comes first, and a job whose last
+        // write is a long one writes up to 8 KiB more.
+        let spare = if case.0.contains("remainder") { 8 } else { 0 };
+        for (jobs, done) in (1..).zip(done) {
+            let least = (jobs * case.1) << 10;
+            let most = least + (((jobs - 1) * jobs * spare) << 10);
+            assert!((least..=most).contains(done), "{} with {jobs} jobs: {done}", case.0);
+        }
     }
 }
 
