@@ -87,6 +87,7 @@ options! {
             .secret()
             .default("");
 
+    /// The region of S3.
     pub const HTTP_S3_REGION: Opt<String> =
         option("http_s3_region", TEXT, "http_s3_region=eu-central-1")
             .of(HTTP)
