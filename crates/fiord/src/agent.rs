@@ -31,7 +31,7 @@ pub(crate) fn stdio() -> Exit {
             return Exit::Failure;
         }
     };
-    run(hub, signals, (false, HostPolicy::unlimited()), &mut complain_of_losses)
+    run(hub, signals, false, HostPolicy::unlimited(), &mut complain_of_losses)
 }
 
 /// Prints what a coordinator shows as the last line of a lost agent.
@@ -47,12 +47,13 @@ pub(crate) fn complain_of_losses(notice: AgentNotice) {
 pub(crate) fn run(
     mut hub: Hub,
     signals: &'static Signals,
-    rules: (bool, HostPolicy),
+    listens: bool,
+    policy: HostPolicy,
     notify: &mut dyn FnMut(AgentNotice),
 ) -> Exit {
     hub.watch_signals(signals);
     let waker = hub.waker();
-    run_over(&mut hub, waker, signals, rules, notify)
+    run_over(&mut hub, waker, signals, listens, policy, notify)
 }
 
 /// Serves coordinators over any fabric, which watches the signals and returns from `receive` when the waker is used.
@@ -60,7 +61,8 @@ pub(crate) fn run_over(
     fabric: &mut dyn Fabric,
     waker: Waker,
     signals: &'static Signals,
-    (listens, policy): (bool, HostPolicy),
+    listens: bool,
+    policy: HostPolicy,
     notify: &mut dyn FnMut(AgentNotice),
 ) -> Exit {
     let wake = Arc::new(move || waker.wake());

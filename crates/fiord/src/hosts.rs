@@ -199,7 +199,7 @@ fn execute(
     signals.report_on_second();
     let stopped = signals.stop_asked();
     let view = terminal.map(|terminal| HostsView::new(terminal, names));
-    let mut console = HostsConsole::new((sink, page), general, &run.order, exports, view);
+    let mut console = HostsConsole::new(sink, page, general, &run.order, exports, view);
     let outcome = coordinate(hosts, &run, signals, general, &mut console);
     let report = coordinator::report(outcome, general);
     Ok(console.finish(&report, exit(&report, general), &stopped))

@@ -149,8 +149,8 @@ fn dismissal(why: &str) -> String {
 /// Serves rank 0 as another rank, over a fabric that watches the signals and whose peer 0 is rank 0. The waker must make
 /// its `receive` return. Returns the exit status.
 pub fn serve(fabric: &mut dyn Fabric, waker: Waker, signals: &'static Signals) -> u8 {
-    let rules = (false, HostPolicy::unlimited());
-    agent::run_over(fabric, waker, signals, rules, &mut agent::complain_of_losses).status()
+    let policy = HostPolicy::unlimited();
+    agent::run_over(fabric, waker, signals, false, policy, &mut agent::complain_of_losses).status()
 }
 
 /// Coordinates the run.
@@ -243,8 +243,8 @@ fn other(command: &HostsCommand, launched: &LaunchedRank) -> Result<Exit, RankRu
     let own = JoiningRank { rank, ranks, host: host::name() };
     join(&mut hub, &own, after(OTHERS_PATIENCE), &mut || signals.stop_signal().is_some())?;
     let waker = hub.waker();
-    let rules = (false, HostPolicy::unlimited());
-    Ok(agent::run_over(&mut hub, waker, signals, rules, &mut agent::complain_of_losses))
+    let policy = HostPolicy::unlimited();
+    Ok(agent::run_over(&mut hub, waker, signals, false, policy, &mut agent::complain_of_losses))
 }
 
 /// Where rank 0 listens, which decides whether the ranks need keys: on all addresses, unless the rendezvous is loopback.

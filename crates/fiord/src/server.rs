@@ -83,7 +83,7 @@ fn serve(general: &GeneralOptions, pid_file: Option<&str>) -> Result<(), ServerE
         Some(log) => log.write(&notice.to_string()),
         None => report(format_args!("server: {notice}\n")),
     };
-    agent::run(hub, signals, (true, policy), notify);
+    agent::run(hub, signals, true, policy, notify);
     Ok(())
 }
 

@@ -117,8 +117,8 @@ impl WindowRecorder {
     /// count even if nothing ended in them, because a stall is a result.
     pub fn cut(&mut self, now: Nanos, totals: PerDir<(Bytes, u64)>, uses: PerDir<bool>) {
         let Windows { bw, iops } = &mut self.windows;
-        self.bandwidth.cut(now, totals.map(|(bytes, _)| bytes.0), (uses, 1024), bw);
-        self.iops.cut(now, totals.map(|(_, ios)| ios), (uses, 1), iops);
+        self.bandwidth.cut(now, totals.map(|(bytes, _)| bytes.0), uses, 1024, bw);
+        self.iops.cut(now, totals.map(|(_, ios)| ios), uses, 1, iops);
     }
 
     /// Ends the last windows at `now`. As in fio, a window that is not over counts in no rate.
@@ -139,7 +139,8 @@ impl Track {
         &mut self,
         now: Nanos,
         totals: PerDir<u64>,
-        (uses, unit): (PerDir<bool>, u64),
+        uses: PerDir<bool>,
+        unit: u64,
         stats: &mut PerDir<RateStat>,
     ) {
         if now <= self.due {

@@ -112,7 +112,7 @@ impl Mapping {
     ) -> Result<Mapping> {
         let copy = file.as_fd().try_clone_to_owned();
         let file = File::from(copy.map_err(|error| Error::from_io("dup", &error))?);
-        let base = map(&file, (access, synchronous), offset, len, std::ptr::null_mut())?;
+        let base = map(&file, access, synchronous, offset, len, std::ptr::null_mut())?;
         let area = Area { base, len };
         let guard = bus::BusGuard::new(base.as_ptr(), len)?;
         let (limit, broken) = (len, None);
@@ -271,7 +271,7 @@ impl Mapping {
     fn recover(&mut self, op: &'static str, fault: bus::BusFault) -> Error {
         let Area { base, len } = self.area;
         if let Err(error) =
-            map(&self.file, (self.access, self.synchronous), self.offset, len, base.as_ptr())
+            map(&self.file, self.access, self.synchronous, self.offset, len, base.as_ptr())
         {
             // The range holds anonymous memory or nothing at all: forbid any further access.
             (self.len, self.limit) = (0, 0);
@@ -298,7 +298,8 @@ impl Mapping {
 /// Maps a file at an address that the kernel chooses, or at `at`, replacing what is mapped there.
 fn map(
     file: &File,
-    (access, synchronous): (MappingAccess, bool),
+    access: MappingAccess,
+    synchronous: bool,
     offset: u64,
     len: usize,
     at: *mut u8,

@@ -97,7 +97,8 @@ pub(super) fn figure(
 pub(super) fn bare(
     program: &Path,
     settings: &str,
-    (what, job): (What, Job),
+    what: What,
+    job: Job,
     place: &mut Place,
     how: MeasureOptions,
 ) -> Result<f64> {

@@ -149,7 +149,7 @@ impl Contenders {
             Than::Tool(settings) => measure::tool(self.tool.as_deref(), settings, place, how),
             Than::Itself(_, job) => measure::figure(&self.fiord, row.what, *job, place, how),
             Than::Bare(settings) => {
-                measure::bare(&self.bare, settings, (row.what, row.job), place, how)
+                measure::bare(&self.bare, settings, row.what, row.job, place, how)
             }
             Than::Dd => measure::dd(place, how),
         }

@@ -189,7 +189,7 @@ pub fn run(
     }
     consent::obtain(args.yes || args.attended, session.ask)?;
     let bars = Bars::new(terminal);
-    let ends = write_all(args, interrupts, &bars, (&targets, &places), &store);
+    let ends = write_all(args, interrupts, &bars, &targets, &places, &store);
     let device = |(target, (end, record))| FilledDevice { target, end: Some(end), record };
     output.conclude(targets.into_iter().zip(ends).map(device).collect(), session)
 }
@@ -218,7 +218,8 @@ fn write_all(
     args: &PreconditionArgs,
     interrupts: &mut dyn Interrupts,
     bars: &Bars,
-    (targets, places): (&[FillTarget], &[FillPosition]),
+    targets: &[FillTarget],
+    places: &[FillPosition],
     store: &ProgressFile,
 ) -> Vec<FillResult> {
     let stop = AtomicBool::new(false);

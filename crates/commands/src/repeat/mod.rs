@@ -116,7 +116,7 @@ pub fn run(
             forget(&own)?;
         }
         let jobs = side.jobs.iter().flat_map(|job| job.options.clone()).collect::<Vec<_>>();
-        all.push(Runs::open((program.clone(), version), &own, &jobs, args.restart)?);
+        all.push(Runs::open(program.clone(), version, &own, &jobs, args.restart)?);
     }
     side_list::keep(&dir, &names)?;
     let order = order(sides.len(), args.repeat, args.interleave);

@@ -116,7 +116,8 @@ impl Runs {
     /// # Errors
     /// The directory holds runs of another job or program, or cannot be used.
     pub fn open(
-        (program, version): (PathBuf, &str),
+        program: PathBuf,
+        version: &str,
         dir: &Path,
         job: &[String],
         restart: bool,
@@ -196,7 +197,7 @@ mod tests {
 
     fn failed(program: &str, name: &str) -> (RunError, String) {
         let dir = place(name);
-        let mut runs = Runs::open((program.into(), "v"), &dir, &[], true).unwrap();
+        let mut runs = Runs::open(program.into(), "v", &dir, &[], true).unwrap();
         let settings = vec![("bs".into(), "4k".into())];
         let mut out = Vec::new();
         let mut progress = RunProgress::new(&mut out, None);

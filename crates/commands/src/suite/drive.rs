@@ -56,7 +56,7 @@ pub fn run(
     }
     let dir = args.dir.clone().unwrap_or_else(|| directory(&suite, path));
     let identity = identity(&suite, &zoned, args);
-    let runs = Runs::open((program, version), &dir, &identity, args.restart)?;
+    let runs = Runs::open(program, version, &dir, &identity, args.restart)?;
     let mut running = Running { zoned: &zoned, steps: &steps, dir: &dir, runs };
     running.write_jobs(loader)?;
     let end = running.run(args, &device, session, progress)?;

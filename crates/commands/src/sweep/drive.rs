@@ -31,7 +31,7 @@ pub fn run(
     launcher: Launcher,
 ) -> Result<CommandEnd, SweepError> {
     let Launcher { program, version, loader, progress } = launcher;
-    let mut sweep = prepare(args, loader, (program, version), progress)?;
+    let mut sweep = prepare(args, loader, program, version, progress)?;
     let end = sweep.everything(loader, progress);
     let results = sweep.results(matches!(end, Ok(CommandEnd::Done)));
     let document = json::json(&results);
@@ -50,7 +50,8 @@ pub fn run(
 fn prepare(
     args: &SweepArgs,
     loader: &mut dyn Loader,
-    program: (PathBuf, &str),
+    program: PathBuf,
+    version: &str,
     progress: &mut RunProgress<'_>,
 ) -> Result<Sweep, SweepError> {
     let axes = axis::read_all(&args.set)?;
@@ -77,7 +78,7 @@ fn prepare(
     }
     let dir = args.dir.clone().unwrap_or_else(|| PathBuf::from(format!("{}.sweep", job.name)));
     let bare: PointSettings = axes.iter().map(|a| (a.name.clone(), "…".into())).collect();
-    let runs = Runs::open(program, &dir, &job.command(&bare), args.restart)?;
+    let runs = Runs::open(program, version, &dir, &job.command(&bare), args.restart)?;
     points.iter_mut().for_each(|point| point.load(&runs.store));
     let points = Rounds::new(points, args.repeat());
     let at_rates = Rounds::new(Vec::new(), args.repeat());

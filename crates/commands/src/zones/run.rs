@@ -35,7 +35,7 @@ pub fn run(
     let free = || check_unused(&args.device);
     free()?;
     let device = open(&args.device, true)?;
-    let change = change(args, (action, range), (&device, &free), session)?;
+    let change = change(args, action, range, &device, &free, session)?;
     repeat_on_block_device(&args.device, &change)?;
     Ok(CommandEnd::Done)
 }
@@ -98,8 +98,10 @@ pub(crate) fn show(
 
 pub(crate) fn change(
     args: &ZonesArgs,
-    (action, range): (ZoneAction, &str),
-    (device, free): (&dyn ZonedDevice, &dyn Fn() -> Result<(), TargetError>),
+    action: ZoneAction,
+    range: &str,
+    device: &dyn ZonedDevice,
+    free: &dyn Fn() -> Result<(), TargetError>,
     session: &mut Session,
 ) -> Result<Change, ZonesError> {
     let (facts, zones) = read(device)?;

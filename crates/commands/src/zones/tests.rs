@@ -107,8 +107,7 @@ fn changed(
     let mut ask = Scripted::new(answer);
     let mut session = Session { out: &mut out, columns: None, err: &mut err, ask: &mut ask };
     let free: &dyn Fn() -> Result<(), TargetError> = &|| Ok(());
-    let result =
-        change(&ZonesArgs { yes, ..args() }, (action, range), (device, free), &mut session);
+    let result = change(&ZonesArgs { yes, ..args() }, action, range, device, free, &mut session);
     assert!(!yes || err.is_empty(), "without a question nothing goes to standard error");
     let said = String::from_utf8([err, out].concat()).unwrap();
     (result.map(drop), said, ask.asked)
@@ -168,7 +167,7 @@ fn a_device_that_is_mounted_while_the_question_waits_is_left_alone() {
             WriteObstacle::Listed(DeviceUse::Mounted { device: "z".into(), point: "/srv".into() });
         Err(TargetError::InUse { path: "/dev/z".into(), user })
     };
-    let result = change(&args(), (ZoneAction::Reset, "all"), (&device, &mounted), &mut session);
+    let result = change(&args(), ZoneAction::Reset, "all", &device, &mounted, &mut session);
     let error = result.unwrap_err().to_string();
     assert!(
         error.starts_with("/dev/z is in use: z is mounted on /srv\n  To fix: unmount"),

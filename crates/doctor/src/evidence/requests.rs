@@ -21,7 +21,8 @@ pub(crate) fn each_with_requests(
 /// `what` gets the name of the job, `fate` is what became of them: `were answered with 503`.
 pub(crate) fn with_fate(
     check: &Check,
-    (entry, requests): (&Entry<'_>, &RequestSummary),
+    entry: &Entry<'_>,
+    requests: &RequestSummary,
     which: RequestCount,
     what: impl FnOnce(&str) -> String,
     fate: impl FnOnce(&mut SaidNumbers) -> String,

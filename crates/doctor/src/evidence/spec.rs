@@ -11,7 +11,8 @@ use crate::evidence::amount::percent;
 /// whether a percentage of the specification counts as far, `remedy` says what to do.
 pub(crate) fn report(
     check: &Check,
-    (side, far): (&str, impl Fn(f64) -> bool),
+    side: &str,
+    far: impl Fn(f64) -> bool,
     remedy: impl Fn(&SpecReport) -> String,
     known: &After<'_>,
     findings: &mut CollectedFindings,

@@ -77,7 +77,7 @@ fn finding(
         said.time(&format!("p{percentage}_intended"), from_intended.as_f64())
     );
     if reached && generator_was_late(entry, more) {
-        return Some(woke_late((entry, row), actual, &seen, said));
+        return Some(woke_late(entry, row, actual, &seen, said));
     }
     let (subject, word) = (entry.subject(), words(row.kind));
     let what = format!("{word} of {subject} were delayed, and the latencies do not show it");
@@ -109,7 +109,8 @@ fn generator_was_late(entry: &Entry<'_>, more: Nanos) -> bool {
 
 /// Builds the finding for a load generator that woke late.
 fn woke_late(
-    (entry, row): (&Entry<'_>, &DirReport),
+    entry: &Entry<'_>,
+    row: &DirReport,
     actual: &LatencySummary,
     seen: &str,
     mut said: SaidNumbers,

@@ -34,7 +34,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
 fn finding(entry: &Entry<'_>, requests: &RequestSummary) -> Option<FindingBuilder> {
     let what = |job: &str| format!("the server asked job {job} to slow down");
     let fate = |_: &mut SaidNumbers| "were answered with 429 or 503".to_owned();
-    let finding = with_fate(&CHECK, (entry, requests), RequestCount::Throttled, what, fate)?;
+    let finding = with_fate(&CHECK, entry, requests, RequestCount::Throttled, what, fate)?;
     let remedy = "set a smaller iodepth, numjobs or rate_iops, or raise the limit of the server";
     Some(finding.remedy(remedy).option(IODEPTH))
 }

@@ -30,7 +30,7 @@ const FAR: f64 = 120.0;
 
 fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     let remedy = |_: &_| REMEDY.to_owned();
-    spec::report(&CHECK, ("above", |percent| percent > FAR), remedy, known, findings);
+    spec::report(&CHECK, "above", |percent| percent > FAR, remedy, known, findings);
 }
 
 const REMEDY: &str = "run fiord precondition on the device (for a zoned device, a job with zonemode=zbd \

@@ -33,7 +33,7 @@ const FAR: f64 = 80.0;
 
 fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     let remedy = |report: &_| remedy(&spec::jobs(known, report));
-    spec::report(&CHECK, ("below", |percent| percent < FAR), remedy, known, findings);
+    spec::report(&CHECK, "below", |percent| percent < FAR, remedy, known, findings);
 }
 
 /// The depth and the number of jobs at which makers measure.

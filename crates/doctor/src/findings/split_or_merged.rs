@@ -86,8 +86,8 @@ fn look(
             Some(job) => format!("{name} of job {}", job.identity.name),
             None => name.to_owned(),
         };
-        let finding = split(device, &issued, (dir, &who), disk);
-        let mut finding = finding.or_else(|| merged(device, &issued, (dir, &who)));
+        let finding = split(device, &issued, dir, &who, disk);
+        let mut finding = finding.or_else(|| merged(device, &issued, dir, &who));
         if let (Some(finding), Some(job)) = (&mut finding, only) {
             finding.finding.job = Some(job.identity.name.clone());
             finding.section = Some(job.identity.section);
@@ -99,7 +99,8 @@ fn look(
 fn split(
     device: &DeviceView,
     issued: &Issued,
-    (dir, name): (Dir, &str),
+    dir: Dir,
+    name: &str,
     disk: Option<&Disk>,
 ) -> Option<FindingBuilder> {
     let seen = &device.dirs[dir];
@@ -145,11 +146,7 @@ fn split(
 }
 
 /// Reports merged I/Os. The remedy changes the device, not what the job does.
-fn merged(
-    device: &DeviceView,
-    issued: &Issued,
-    (dir, name): (Dir, &str),
-) -> Option<FindingBuilder> {
+fn merged(device: &DeviceView, issued: &Issued, dir: Dir, name: &str) -> Option<FindingBuilder> {
     let ios = issued.ios[dir];
     let merges = device.merged(dir)?;
     if ios < MIN_IOS || (merges as f64) < SHARE * ios as f64 {

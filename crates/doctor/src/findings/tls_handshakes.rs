@@ -53,7 +53,7 @@ fn finding(entry: &Entry<'_>, requests: &RequestSummary) -> Option<FindingBuilde
         let mean = said.time("mean_handshake", mean);
         format!("waited for a TLS handshake, which took {mean} on average")
     };
-    let finding = with_fate(&CHECK, (entry, requests), RequestCount::Handshakes, what, fate)?;
+    let finding = with_fate(&CHECK, entry, requests, RequestCount::Handshakes, what, fate)?;
     let remedy = "let the server keep connections for longer (nginx: `keepalive_requests`, \
                   `keepalive_timeout`)";
     Some(finding.remedy(remedy).option(HTTPS))

@@ -44,7 +44,7 @@ fn finding(entry: &Entry<'_>, requests: &RequestSummary) -> Option<FindingBuilde
         });
         format!("had no answer when fiord gave them up{waited}")
     };
-    let finding = with_fate(&CHECK, (entry, requests), RequestCount::Unanswered, what, fate)?;
+    let finding = with_fate(&CHECK, entry, requests, RequestCount::Unanswered, what, fate)?;
     let remedy =
         "check the log of the server and the network; a longer endpoint_timeout waits longer";
     Some(finding.remedy(remedy).option(ENDPOINT_TIMEOUT))

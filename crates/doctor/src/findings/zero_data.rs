@@ -66,7 +66,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
             Spread::Even | Spread::Unknown => read.from..read.to,
         };
         let extent = extent_of(&sample.path, extent, Dir::Read, read.spread);
-        let finding = finding(job, (sample, when), (looked, zero));
+        let finding = finding(job, sample, when, looked, zero);
         findings.report_if(finding.map(|finding| finding.extent(extent)));
     }
 }
@@ -89,8 +89,10 @@ fn did_read(entries: &[Entry<'_>], job: &JobPlan) -> bool {
 
 fn finding(
     job: &JobPlan,
-    (sample, when): (&SampledBlocks, &str),
-    (looked, zero): (u64, u64),
+    sample: &SampledBlocks,
+    when: &str,
+    looked: u64,
+    zero: u64,
 ) -> Option<FindingBuilder> {
     let path = sample.path.display();
     let file = job.target.files.iter().find(|file| file.path == sample.path)?;

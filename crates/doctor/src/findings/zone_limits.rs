@@ -57,7 +57,7 @@ fn lint(known: &Lint<'_>, findings: &mut CollectedFindings) {
         let limits = jobs.iter().filter_map(|job| job.load.zoned.and_then(|zoned| zoned.max_open));
         if let Some(limit) = limits.min() {
             let who = format!("max_open_zones={limit}");
-            findings.report_if(crowd(known.plan, (path, &jobs), u64::from(limit), &who));
+            findings.report_if(crowd(known.plan, path, &jobs, u64::from(limit), &who));
         }
     }
     for job in known.sections().filter(|job| job.load.zoned.is_some()) {
@@ -79,7 +79,7 @@ fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
         let disk = disk_of(path);
         let limit = disk.and_then(|disk| disk.queue.zones.as_ref()).and_then(limit);
         if let (Some(limit), false) = (limit, jobs.iter().any(said)) {
-            findings.report_if(crowd(known.plan, (path, &jobs), limit, "the device"));
+            findings.report_if(crowd(known.plan, path, &jobs, limit, "the device"));
         }
     }
     // Jobs with `zonemode=zbd` keep the order and use whole zones by themselves.
@@ -122,7 +122,8 @@ fn limit(zones: &QueueZones) -> Option<u64> {
 /// Reports more concurrent writers than zones that may be open.
 fn crowd(
     plan: &Plan,
-    (path, jobs): (&Path, &[&JobPlan]),
+    path: &Path,
+    jobs: &[&JobPlan],
     limit: u64,
     who: &str,
 ) -> Option<FindingBuilder> {

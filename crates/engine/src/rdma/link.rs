@@ -68,8 +68,10 @@ impl Link {
     pub(super) fn connect(
         functions: &Rc<RdmaFunctions>,
         manager: &mut Manager,
-        (address, own): (&str, Option<&str>),
-        (said, lent): (u32, Lent),
+        address: &str,
+        own: Option<&str>,
+        said: u32,
+        lent: Lent,
         stop: &EndSignal,
     ) -> Result<Option<Link>, EngineError> {
         let Some(id) = manager.find(address, own)? else { return Ok(None) };

@@ -148,9 +148,8 @@ impl Rdma {
                     Verb::Send => word::SEND,
                     Verb::Recv => word::RECV,
                 };
-                let addresses = (self.address.as_str(), self.plan.bind.as_deref());
-                let what = (said, self.lent);
-                Link::connect(&self.functions, manager, addresses, what, &self.stop)?
+                let (address, own) = (self.address.as_str(), self.plan.bind.as_deref());
+                Link::connect(&self.functions, manager, address, own, said, self.lent, &self.stop)?
             }
         };
         Ok(())

@@ -27,7 +27,8 @@ pub(super) struct ClosingLink {
 
 impl ClosingLink {
     pub(super) fn new(
-        (wire, process): (Option<Wire>, Option<AgentProcess>),
+        wire: Option<Wire>,
+        process: Option<AgentProcess>,
         queue: OutQueue,
         now: Nanos,
     ) -> ClosingLink {

@@ -268,7 +268,7 @@ impl HostLink {
                 self.sealed
             }
         };
-        ClosingLink::new((self.wire, self.process), queue, now)
+        ClosingLink::new(self.wire, self.process, queue, now)
     }
 
     /// Sends a refusal after the queued messages, then closes the connection.

@@ -278,11 +278,9 @@ impl Hub {
                 self.watch(peer);
             }
             // The peer was closed meanwhile.
-            None => self.closing.push(ClosingLink::new(
-                (Some(wire), process),
-                Default::default(),
-                now(),
-            )),
+            None => {
+                self.closing.push(ClosingLink::new(Some(wire), process, Default::default(), now()))
+            }
         }
     }
 

@@ -68,7 +68,8 @@ struct HostNameLines {
 impl HostsConsole {
     /// Creates a console for a run.
     pub(crate) fn new(
-        (sink, page): (Sink, Option<PageFile>),
+        sink: Sink,
+        page: Option<PageFile>,
         general: &GeneralOptions,
         order: &RunOrder,
         exports: Option<Exports>,

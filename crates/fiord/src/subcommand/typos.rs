@@ -45,7 +45,7 @@ pub(super) fn find(command: &Command, line: &[String]) -> Option<Diagnostic> {
         if takes_job && near.is_none() {
             continue;
         }
-        return Some(unknown(line, at - 1, (arg, name), near));
+        return Some(unknown(line, at - 1, arg, name, near));
     }
     None
 }
@@ -55,12 +55,7 @@ fn shown(command: &Command) -> impl Iterator<Item = &str> {
     command.get_arguments().filter(|arg| !arg.is_hide_set()).filter_map(Arg::get_long)
 }
 
-fn unknown(
-    line: &[String],
-    at: usize,
-    (arg, name): (&str, &str),
-    near: Option<&str>,
-) -> Diagnostic {
+fn unknown(line: &[String], at: usize, arg: &str, name: &str, near: Option<&str>) -> Diagnostic {
     let (source, starts) = args::source_of(line);
     let start = starts[at] + "--".len();
     let place = Place { source, span: start..start + name.len() };

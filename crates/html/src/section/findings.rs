@@ -60,7 +60,7 @@ pub(crate) fn of_run(run: &RunView<'_>) -> PageSection {
             unchecked.push(pair);
         }
     }
-    section(&run.findings(), unchecked, (looked_for(run), has_bad_data(run)), stops(run))
+    section(&run.findings(), unchecked, looked_for(run), has_bad_data(run), stops(run))
 }
 
 /// What ended the run or its jobs before their end, each once.
@@ -113,7 +113,7 @@ pub(crate) fn of_points(points: &[(String, &PointDocument)]) -> PageSection {
     });
     let mut sorted: Vec<(&str, &Finding)> = found.collect();
     sorted.sort_by_key(|(_, finding)| finding.rank());
-    section(&sorted, Vec::new(), (LookedFor::Yes, false), Vec::new())
+    section(&sorted, Vec::new(), LookedFor::Yes, false, Vec::new())
 }
 
 /// One card for each finding; those that differ only in the host, the job or the point share one. `bad`: verification
@@ -121,7 +121,8 @@ pub(crate) fn of_points(points: &[(String, &PointDocument)]) -> PageSection {
 fn section(
     findings: &[(&str, &Finding)],
     unchecked: Vec<(String, String)>,
-    (looked, bad): (LookedFor, bool),
+    looked: LookedFor,
+    bad: bool,
     stops: Vec<String>,
 ) -> PageSection {
     let mut merged: Vec<(&Finding, Vec<String>)> = Vec::new();

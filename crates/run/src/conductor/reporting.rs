@@ -115,7 +115,7 @@ impl Conductor<'_> {
             end: outcome(entry),
             worker: entry.finished.as_ref().and_then(|finished| finished.worker.as_deref()),
         });
-        let jobs = meter.jobs(run, known, (self.began, at), last);
+        let jobs = meter.jobs(run, known, self.began, at, last);
         self.events.send(EventKind::Snapshot(Box::new(RunSnapshot {
             elapsed: Nanos(elapsed),
             done,

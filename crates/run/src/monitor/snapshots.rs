@@ -94,7 +94,8 @@ impl SnapshotMeter {
         &mut self,
         run: &Run,
         known: impl Iterator<Item = KnownJob<'a>>,
-        (began, at): (u64, u64),
+        began: u64,
+        at: u64,
         last: bool,
     ) -> Vec<JobSnapshot> {
         let elapsed = at.saturating_sub(began);

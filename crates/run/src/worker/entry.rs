@@ -36,7 +36,7 @@ pub(crate) fn run(
     let mut config = EngineConfig::for_job(job, clock);
     config.disks = files.simulated();
     config.end = control.end().clone();
-    let context = JobContext::new((job, files), clock, (control, live), services);
+    let context = JobContext::new(job, files, clock, control, live, services);
     if !job.engine.def().in_flight.uses_depth() {
         // Such an engine can use only one buffer.
         config.slots = 1;

@@ -48,9 +48,11 @@ pub(super) struct JobContext<'a> {
 impl<'a> JobContext<'a> {
     /// `clock` times engines that do real I/O.
     pub(super) fn new(
-        (job, files): (&'a JobPlan, &'a mut dyn Files),
+        job: &'a JobPlan,
+        files: &'a mut dyn Files,
         clock: MachineClock,
-        (control, live): (&'a JobControl, &'a Live),
+        control: &'a JobControl,
+        live: &'a Live,
         services: &'a RunServices<'a>,
     ) -> Self {
         // A simulated device has no CPU: a cycle takes a nanosecond there.
@@ -262,10 +264,13 @@ impl<'a, E: Engine> Start<'a, E> {
         let mut slots = self.engine.take_slots();
         let mut engine = Borrowed::of(&mut self.engine);
         let state = ready_state(
-            (&mut engine, &mut slots[..]),
+            &mut engine,
+            &mut slots[..],
             &mut payload,
             self.context,
-            (self.recorder, self.replay, managed),
+            self.recorder,
+            self.replay,
+            managed,
         );
         let state = match state {
             Ok(state) => state,
@@ -324,18 +329,21 @@ impl<M: Mode> Loops for LoopsOf<M> {
 /// all engines with a clock.
 #[inline(never)]
 fn ready_state<'a, C: Time>(
-    (engine, slots): (&mut Borrowed<'_, C>, &mut [FreeSlot]),
+    engine: &mut Borrowed<'_, C>,
+    slots: &mut [FreeSlot],
     payload: &mut dyn Payload,
     mut context: JobContext<'a>,
-    (recorder, replay, managed): (Box<Recorder>, Option<ReplayFeed>, bool),
+    recorder: Box<Recorder>,
+    replay: Option<ReplayFeed>,
+    managed: bool,
 ) -> Result<Box<JobState<'a>>, Box<WorkerResult>> {
-    let inputs = set_up((engine, slots), payload, &mut context, managed)?;
+    let inputs = set_up(engine, slots, payload, &mut context, managed)?;
     let inputs = HookInputs { replay, ..inputs };
     let JobContext { job, files, control, live, hertz, services } = context;
     let log = JobLog::of(job, services.log, recorder.axes & axes::SLAT != 0);
     let now = engine.clock().now();
     let hooks = Hooks::of(job, inputs, hertz, now);
-    let mut state = JobState::new((job, files), (control, live), *recorder, hooks, now);
+    let mut state = JobState::new(job, files, control, live, *recorder, hooks, now);
     let dumps = job.reporting.error_dump;
     state.error_dump = dumps.then(|| (Arc::clone(&services.error_dump), 0));
     state.buffers = watch_buffers(job, engine, slots);
@@ -364,7 +372,8 @@ const fn at_once_possible<E: Engine>() -> bool {
 /// Prepares buffers, opens the files and waits for the jobs that start together with this one. The error
 /// is the result of a job that ends here.
 fn set_up<E: Engine>(
-    (engine, slots): (&mut E, &mut [FreeSlot]),
+    engine: &mut E,
+    slots: &mut [FreeSlot],
     payload: &mut dyn Payload,
     context: &mut JobContext,
     managed: bool,

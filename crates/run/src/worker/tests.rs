@@ -336,8 +336,7 @@ fn run_list_by<M: Mode, F: FnMut(usize, &Op) -> Outcome>(
     let (control, live, mut files) = (JobControl::new(), Live::new(), NoFiles(1));
     let recorder = Recorder::new(axes::ASYNC, &[Dir::Write]);
     let now = engine.clock().now();
-    let state =
-        { JobState::new((&job, &mut files), (&control, &live), recorder, Hooks::none(), now) };
+    let state = { JobState::new(&job, &mut files, &control, &live, recorder, Hooks::none(), now) };
     let mut worker = Worker::new((engine, slots), List(list, 0), Nothing, state);
     if depth == 1 {
         worker.run_direct::<M>();

@@ -161,7 +161,7 @@ impl SectorFormat {
             good &= widest(work).is_none();
         }
         if !good {
-            let mut extents = self.diagnose((target, run), offset, data, known);
+            let mut extents = self.diagnose(target, run, offset, data, known);
             if extents.is_empty() {
                 // A bad read never passes for a good one because nothing explains it.
                 let (start, length) = (Bytes(offset), Bytes(data.len() as u64));
@@ -181,7 +181,8 @@ impl SectorFormat {
     /// Says what is wrong with a read that has bad sectors.
     fn diagnose(
         &self,
-        (target, run): (TargetId, RunId),
+        target: TargetId,
+        run: RunId,
         offset: u64,
         data: &[u8],
         known: &KnownWrite<'_>,

@@ -145,8 +145,10 @@ struct Ramp {
 impl<'a> JobState<'a> {
     /// The state of a job whose set-up is complete. Its time starts now.
     pub(super) fn new(
-        (job, files): (&'a JobPlan, &'a mut dyn Files),
-        (control, live): (&'a JobControl, &'a Live),
+        job: &'a JobPlan,
+        files: &'a mut dyn Files,
+        control: &'a JobControl,
+        live: &'a Live,
         mut recorder: Recorder,
         hooks: Hooks,
         now: u64,

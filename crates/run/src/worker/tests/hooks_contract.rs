@@ -87,7 +87,7 @@ fn run_on<E: Engine>(
     let hooks = Hooks::new(hooks, slots.len() as u32);
     let at_once = engine.completes_at_once();
     let now = engine.clock().now();
-    let state = { JobState::new((job, &mut files), (&control, &live), recorder, hooks, now) };
+    let state = { JobState::new(job, &mut files, &control, &live, recorder, hooks, now) };
     let mut worker = Worker::new((engine, slots), List(list, 0), Nothing, state);
     if at_once {
         worker.run_direct::<Managed>();

@@ -76,7 +76,7 @@ fn run_scripted(
     let recorder = Recorder::new(axes::ASYNC, &[Dir::Write, Dir::Trim]);
     let now = engine.clock().now();
     let hooks = Hooks::of(job, HookInputs::default(), 1_000_000_000, now);
-    let state = JobState::new((job, &mut files), (&control, &live), recorder, hooks, now);
+    let state = JobState::new(job, &mut files, &control, &live, recorder, hooks, now);
     let source = fiord_load::any_source(job).unwrap();
     let mut worker = Worker::new((engine, slots), source, Nothing, state);
     match depth {

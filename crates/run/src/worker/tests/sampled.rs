@@ -54,7 +54,7 @@ fn run_loop<F: FnMut(usize, &Op) -> Outcome>(
     let now = engine.clock().now();
     let state = {
         let hooks = Hooks::of(job, HookInputs::default(), 1_000_000_000, now);
-        JobState::new((job, &mut files), (control, &live), recorder, hooks, now)
+        JobState::new(job, &mut files, control, &live, recorder, hooks, now)
     };
     let mut worker = Worker::new((engine, slots), List(list, 0), contents, state);
     match which {
@@ -191,8 +191,7 @@ fn a_status_report_has_everything_that_the_final_report_has() {
     let mut recorder = Recorder::new(axes::SYNC, &[Dir::Write]);
     recorder.lat_is_clat = true;
     let now = engine.clock().now();
-    let state =
-        { JobState::new((&job, &mut files), (&control, &live), recorder, Hooks::none(), now) };
+    let state = { JobState::new(&job, &mut files, &control, &live, recorder, Hooks::none(), now) };
     let mut worker = Worker::new((engine, slots), List(writes(7_000), 0), contents, state);
     worker.run_direct::<Synchronous>();
     let snapshot = control.take_snapshot(std::time::Duration::ZERO).expect("it was asked for");
@@ -219,8 +218,10 @@ fn a_submission_that_fails_in_a_sampled_round_is_reported() {
     job.depth.depth = 4;
     let now = engine.clock().now();
     let state = JobState::new(
-        (&job, &mut files),
-        (&control, &live),
+        &job,
+        &mut files,
+        &control,
+        &live,
         Recorder::new(axes::ASYNC, &[Dir::Write]),
         Hooks::none(),
         now,

@@ -45,9 +45,8 @@ fn an_io_is_in_the_window_in_which_it_completed() {
         let mut files = NoFiles(1);
         let recorder = Recorder::new(axes::ASYNC, &[Dir::Write]);
         let channel = Arc::new(LogChannel::without_writer());
-        let state =
-            JobState::new((&job, &mut files), (&control, &live), recorder, Hooks::none(), 0)
-                .with_log(JobLog::of(&job, Some(&channel), true));
+        let state = JobState::new(&job, &mut files, &control, &live, recorder, Hooks::none(), 0)
+            .with_log(JobLog::of(&job, Some(&channel), true));
         let list = List((0..IOS).map(write_at).collect(), 0);
         let mut worker = Worker::new((engine, slots), list, Nothing, state);
         match depth {
