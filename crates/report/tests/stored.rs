@@ -3,12 +3,13 @@
 
 use fiord_formats::integrity::diagnosis::FaultClass;
 use fiord_report::{ReadError, read, read_all};
+use fiord_stat::device::{DeviceDir, DeviceView, Issued};
 use fiord_stat::engine::FlashCount;
 use fiord_stat::finding::Severity;
-use fiord_stat::report::{DirKind, JobReport, Report, SteadyKind, Unified};
+use fiord_stat::report::{DirKind, Extras, JobReport, Report, SteadyKind, Unified};
 use fiord_stat::shares::LoopStage;
 use fiord_stat::slices::Verdict;
-use fiord_types::{Bytes, Dir, Nanos};
+use fiord_types::{Bytes, Dir, Nanos, PerDir};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -58,7 +59,7 @@ fn a_group_of_version_1() {
     assert_eq!(report.groups[0].dirs[0].agg_bw, Bytes(24_576_000));
     let extras = &report.extras;
     let shares = extras.generator.as_ref().unwrap().shares.unwrap();
-    assert!((shares.share(LoopStage::Waiting) - 0.999363).abs() < 1e-6 && shares.ios == 234);
+    assert!((shares.share(LoopStage::Waiting) - 0.999363).abs() < 1e-6 && shares.ios() == 234);
     let device = &extras.devices[0];
     assert_eq!((device.name.as_str(), device.dirs[Dir::Read].ios), ("vda", 805));
     assert_eq!(device.issued.unwrap().ios[Dir::Read], 1800);
@@ -146,6 +147,35 @@ fn a_part_of_another_type_is_left_out_alone() {
     let verify = verify.as_ref().unwrap();
     assert_eq!((verify.coverage.written, verify.counts().len()), (Bytes(4096), 1));
     assert_eq!(verify.counts()[&FaultClass::Torn].extents(), 2);
+}
+
+/// Hosts send each other reports, with keys that JSON leaves out.
+#[test]
+fn a_device_reaches_another_host_complete() {
+    let seen = DeviceDir { ios: 800, merges: 5, bytes: Bytes(100 << 20), mean_ms: 1.5 };
+    let issued = Issued {
+        ios: PerDir::new(100, 0, 0),
+        bytes: PerDir::new(100 << 20, 0, 0).map(Bytes),
+        failed_bytes: PerDir::new(4096, 0, 0).map(Bytes),
+        depth: Some(7.5),
+        ..Issued::default()
+    };
+    let member = DeviceView { name: "sda".into(), ..DeviceView::default() };
+    let known = DeviceView {
+        name: "dm-0".into(),
+        dirs: PerDir::new(seen, DeviceDir::default(), DeviceDir::default()),
+        dir_seconds: PerDir::new(2.5, 0.0, 0.0),
+        issued: Some(issued),
+        members: vec![member.clone()],
+        ..DeviceView::default()
+    };
+    let idle = DeviceView { issued: Some(Issued::default()), ..member.clone() };
+    for view in [known, idle, member] {
+        let text = serde_json::to_string(&view).unwrap();
+        assert_eq!(fiord_stat::json::read::<DeviceView>(&text).unwrap(), view);
+        let extras = Extras { devices: vec![view], ..Extras::default() };
+        assert!(!written(&Report { extras, ..Report::default() }, true).contains("wire:"));
+    }
 }
 
 proptest! {

@@ -21,11 +21,9 @@ use std::ops::BitOr;
 use fiord_engine::{FreeSlot, HeldSlot, Op, Outcome, Slot};
 use fiord_formats::verify::state::VerifyState;
 use fiord_load::{Displaced, Io};
-use fiord_stat::block_errors::BlockErrors;
+use fiord_stat::hooks::HookReport;
 use fiord_stat::live::ReadBackProgress;
 use fiord_stat::recorder::{Recorder, Times};
-use fiord_stat::replay::ReplayResults;
-use fiord_stat::verify::VerifyResults;
 use fiord_types::{Dir, FileIndex, Nanos, PerDir};
 
 use crate::error::JobError;
@@ -215,6 +213,8 @@ pub(crate) enum Check {
 /// What hooks add to the result of a job.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct HookResults {
+    /// What reports show.
+    pub report: HookReport,
     /// The depth that `latency_target` found.
     pub depth: Option<u32>,
     /// What the job did to zones.
@@ -223,14 +223,8 @@ pub(crate) struct HookResults {
     pub read_back: Nanos,
     /// The job has also read some of its writes back while it wrote.
     pub reads_between: bool,
-    /// How many trims blocks survived.
-    pub block_errors: Option<BlockErrors>,
-    /// What the job verified.
-    pub verify: Option<VerifyResults>,
     /// What the job saves about its writes (`verify_state_save`).
     pub verify_state: Option<VerifyState>,
-    /// How the job followed its trace (`read_iolog`).
-    pub replay: Option<Box<ReplayResults>>,
     /// Why the job could not do all of its work.
     pub failure: Option<JobError>,
     /// Warnings about the I/Os of the job.

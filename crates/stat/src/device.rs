@@ -10,7 +10,7 @@ use crate::ramp::SyncCount;
 /// The counters of a block device while jobs ran on it, and the I/Os that the jobs issued to it in the same time.
 /// Both include ramps: a device cannot tell which of its I/Os belong to one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(into = "stored::Stored", from = "stored::Stored")]
+#[serde(into = "stored::StoredView", from = "stored::StoredView")]
 pub struct DeviceView {
     /// Kernel name.
     pub name: String,

@@ -4,15 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use fiord_types::{Bytes, Errno, Nanos, PerDir};
 
-use crate::block_errors::BlockErrors;
 use crate::buckets::LatencyBuckets;
 use crate::delays::ThreadDelays;
 use crate::engine::EngineReport;
 use crate::groups::per_second;
+use crate::hooks::HookReport;
 use crate::maps::is_default;
 use crate::priority::{self, PriorityRecorder};
 use crate::recorder::{DirRecorder, Recorder};
-use crate::replay::{ReplayResults, ReplaySummary};
+use crate::replay::ReplaySummary;
 use crate::report::*;
 use crate::samples::Samples;
 use crate::shares::TimeShares;
@@ -108,17 +108,11 @@ pub struct JobData {
     pub shares: Option<TimeShares>,
     /// Delays of its thread that the machine caused.
     pub delays: ThreadDelays,
-    /// How many trims blocks survived; `None` without `block_error_percentiles`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub block_errors: Option<BlockErrors>,
-    /// Results of verification; `None` if the job does not verify.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub verify: Option<VerifyResults>,
-    /// How it followed the trace that it replayed; `None` without `read_iolog`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub replay: Option<Box<ReplayResults>>,
+    /// What its hooks counted.
+    #[serde(skip_serializing_if = "is_default")]
+    pub hooks: HookReport,
     /// What its engine counted.
-    #[serde(skip_serializing_if = "EngineReport::is_empty")]
+    #[serde(skip_serializing_if = "is_default")]
     pub engine: EngineReport,
 }
 
@@ -171,21 +165,9 @@ impl JobData {
         self.user = self.user.saturating_add(other.user);
         self.system = self.system.saturating_add(other.system);
         self.delays.merge(&other.delays);
+        self.hooks.merge(&other.hooks);
         self.engine.merge(&other.engine);
         self.latency_depth = other.latency_depth;
-        if let Some(theirs) = &other.block_errors {
-            self.block_errors.get_or_insert_default().merge(theirs);
-        }
-        match (&mut self.verify, &other.verify) {
-            (Some(mine), Some(theirs)) => mine.merge(theirs),
-            (None, theirs) => self.verify.clone_from(theirs),
-            (Some(_), None) => {}
-        }
-        match (&mut self.replay, &other.replay) {
-            (Some(mine), Some(theirs)) => mine.merge(theirs),
-            (None, theirs) => self.replay.clone_from(theirs),
-            (Some(_), None) => {}
-        }
         if self.steady_state.is_none() {
             self.steady_state.clone_from(&other.steady_state);
         }
@@ -301,9 +283,9 @@ impl JobData {
             nothing_to_read: self.nothing_to_read,
             intended: self.intended(),
             delays: self.delays,
-            block_errors: self.block_errors.clone(),
-            verify: self.verify.as_ref().map(VerifyResults::finished),
-            replay: self.replay.as_deref().map(ReplaySummary::of),
+            block_errors: self.hooks.block_errors.clone(),
+            verify: self.hooks.verify.as_ref().map(VerifyResults::finished),
+            replay: self.hooks.replay.as_deref().map(ReplaySummary::of),
             engine: self.engine.summarise(),
             samples: self.samples.clone(),
         }
@@ -339,7 +321,7 @@ impl JobData {
         }
         // fio counts the writes that `verify_only` goes over, too, as if it had issued them.
         let writes = usize::from(self.settings.unified != Unified::Mixed);
-        issued[writes] += self.verify.as_ref().map_or(0, |verify| verify.replayed_writes);
+        issued[writes] += self.hooks.verify.as_ref().map_or(0, |verify| verify.replayed_writes);
         issued[3] = self.recorder.sync_issued;
         [issued, short, dropped]
     }

@@ -27,6 +27,7 @@ pub mod engine;
 pub mod finding;
 mod groups;
 pub mod histogram;
+pub mod hooks;
 pub mod hosts;
 pub mod job;
 pub mod live;

@@ -122,18 +122,33 @@ pub struct StageShares {
     waiting: f64,
     completion: f64,
     rest: f64,
-    /// I/Os that completed in the sampled rounds.
     #[serde(rename = "sampled_ios")]
-    pub ios: u64,
-    /// Rounds of the loop that were sampled.
+    ios: u64,
     #[serde(rename = "sampled_rounds")]
-    pub rounds: u64,
-    /// Sampled rounds in which submission took more than half of the time.
+    rounds: u64,
     #[serde(rename = "wire:submitting")]
-    pub submitting: u64,
+    submitting: u64,
 }
 
 impl StageShares {
+    /// I/Os that completed in the sampled rounds.
+    #[must_use]
+    pub fn ios(&self) -> u64 {
+        self.ios
+    }
+
+    /// Rounds of the loop that were sampled.
+    #[must_use]
+    pub fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    /// Sampled rounds in which submission took more than half of the time.
+    #[must_use]
+    pub fn submitting(&self) -> u64 {
+        self.submitting
+    }
+
     /// The share of a stage, 0 to 1.
     #[must_use]
     pub fn share(&self, stage: LoopStage) -> f64 {

@@ -16,9 +16,9 @@ const MIN_ROUNDS: u64 = 5;
 
 /// Returns whether submission takes most of the time, in most of the sampled rounds.
 pub(crate) fn mostly_submits(shares: &StageShares) -> bool {
-    shares.rounds >= MIN_ROUNDS
+    shares.rounds() >= MIN_ROUNDS
         && shares.share(LoopStage::Submission) >= SHARE
-        && shares.submitting as f64 >= shares.rounds as f64 * ROUNDS
+        && shares.submitting() as f64 >= shares.rounds() as f64 * ROUNDS
 }
 
 /// Returns the minimum share of a printed job's time in which its threads slept in submission. Returns

@@ -75,7 +75,7 @@ fn finding(entry: &Entry<'_>, shares: &StageShares) -> Option<FindingBuilder> {
     let (contents, waiting) = (contents(entry, shares), shares.share(LoopStage::Waiting));
     let spare = entry.jobs.iter().any(|job| overlaps(job)) && contents < waiting;
     let told_from = if job.content == ContentPlan::Scramble { TOLD_OF_DEFAULT } else { TOLD };
-    if contents < told_from || spare || shares.rounds < ROUNDS {
+    if contents < told_from || spare || shares.rounds() < ROUNDS {
         return None;
     }
     let (option, remedy) = cause(job)?;

@@ -33,7 +33,7 @@ pub(super) fn write(extras: &Extras, out: &mut dyn Write) -> io::Result<()> {
 fn words(shares: &StageShares) -> String {
     let one = |stage: LoopStage| format!("{} {:.1}%", stage.word(), 100.0 * shares.share(stage));
     let all: Vec<String> = LoopStage::ALL.into_iter().map(one).collect();
-    format!("time of its threads: {} ({} I/Os sampled)", all.join(", "), shares.ios)
+    format!("time of its threads: {} ({} I/Os sampled)", all.join(", "), shares.ios())
 }
 
 #[cfg(test)]

@@ -140,15 +140,15 @@ fn work(
         windows: WindowLimit::in_run_of(run.jobs.len()),
     };
     let mut worker = worker::run(job, clock, &mut files, control, live, &services);
-    std::mem::take(&mut worker.warnings).into_iter().for_each(warn);
+    std::mem::take(&mut worker.hooks.warnings).into_iter().for_each(warn);
     // A power cut that the trigger causes must not hit a state that is written for the second time.
     let saves = !run.triggered.load(Ordering::Acquire);
-    if let Some(state) = worker.verify_state.as_ref().filter(|_| saves)
+    if let Some(state) = worker.hooks.verify_state.as_ref().filter(|_| saves)
         && let Err(error) = run.state_store().save(job, state)
     {
         send(sender, Message::Warning { index, what: error.to_string() });
     }
-    if let Some(recovered) = worker.zones.map(|zones| zones.recovered).filter(|n| *n > 0) {
+    if let Some(recovered) = worker.hooks.zones.map(|zones| zones.recovered).filter(|n| *n > 0) {
         let what = format!(
             "Write pointer move succeeded after {recovered} failed writes: the job continued at the \
              write pointers that the device reports (recover_zbd_write_error)"

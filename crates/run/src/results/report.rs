@@ -58,20 +58,19 @@ pub(crate) fn data(
         data.windows.clone_from(&worker.windows);
         data.shares = worker.shares;
         data.delays = worker.delays;
-        data.latency_depth = worker.depth_found.unwrap_or(data.latency_depth);
+        data.latency_depth = worker.hooks.depth.unwrap_or(data.latency_depth);
         data.user = worker.usage.user;
         data.system = worker.usage.system;
         data.ctx = worker.usage.switches();
         data.majf = worker.usage.major_faults;
         data.minf = worker.usage.minor_faults;
-        data.zone_resets = resets(context, index, worker.zones);
-        data.nothing_to_read = worker.zones.map_or(0, |counts| counts.nothing_to_read);
-        data.zone_commands = worker.zones.map_or(0, |counts| counts.commands);
+        let zones = worker.hooks.zones;
+        data.zone_resets = resets(context, index, zones);
+        data.nothing_to_read = zones.map_or(0, |counts| counts.nothing_to_read);
+        data.zone_commands = zones.map_or(0, |counts| counts.commands);
         data.engine.clone_from(&worker.engine);
-        data.replay.clone_from(&worker.replay);
-        data.block_errors.clone_from(&worker.block_errors);
-        data.verify.clone_from(&worker.verify);
-        if let Some(results) = &mut data.verify {
+        data.hooks.clone_from(&worker.hooks.report);
+        if let Some(results) = &mut data.hooks.verify {
             let job = &context.plan.jobs[index];
             results.coverage.required = job.reporting.verify_complete;
             results.state_sizes(|path| size_of(&job.target.files, path));
@@ -135,11 +134,11 @@ fn size_of(files: &[FilePlan], path: &str) -> Option<Bytes> {
 fn set_read_back(data: &mut JobData, job: &JobPlan, worker: &WorkerResult) {
     let Some(verify) = &job.verify else { return };
     let run_time = worker.runtime;
-    let load = run_time.saturating_sub(worker.read_back);
+    let load = run_time.saturating_sub(worker.hooks.read_back);
     for (dir, time) in data.dir_runtime.iter_mut().filter(|(_, time)| **time > Nanos::ZERO) {
         let spent = match dir {
-            Dir::Read if job.load.mix.has(Dir::Read) || worker.reads_between => run_time,
-            Dir::Read if verify.pass.reads_back() => worker.read_back,
+            Dir::Read if job.load.mix.has(Dir::Read) || worker.hooks.reads_between => run_time,
+            Dir::Read if verify.pass.reads_back() => worker.hooks.read_back,
             _ => load,
         };
         *time = Nanos::from_millis(spent.as_millis().max(1));

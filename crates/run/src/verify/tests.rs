@@ -147,7 +147,7 @@ fn blocks_of_zeros_are_verified() {
                 plan.zeroes = true;
                 let result = run_plain(&job);
                 assert_eq!(result.error, None, "{method:?}");
-                let verify = result.verify.unwrap();
+                let verify = result.hooks.report.verify.unwrap();
                 let coverage = &verify.coverage;
                 assert_eq!(coverage.verified, coverage.written, "{method:?} {coverage:?}");
                 // A lost write of zeros over zeros changes nothing.
@@ -207,7 +207,7 @@ fn do_verify_0_reads_nothing_and_a_rate_does_not_delay_the_pass() {
     let result = run_plain(&job);
     assert_eq!(result.error, None);
     assert!((64_000_000..64_000_000 + 2 * before).contains(&result.runtime.0));
-    assert!(result.read_back.0 < before, "{:?} of {before}", result.read_back);
+    assert!(result.hooks.read_back.0 < before, "{:?} of {before}", result.hooks.read_back);
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn blocks_that_are_written_many_times_are_read_back_once() {
             let (reads, writes) = ios(&result);
             assert_eq!(writes, 3 * 64);
             assert!(if map { reads < writes } else { reads == writes }, "{reads} reads");
-            let coverage = result.verify.unwrap().coverage;
+            let coverage = result.hooks.report.verify.unwrap().coverage;
             assert_eq!(coverage.written, Bytes(writes * 4096));
             assert!(!coverage.is_incomplete(), "{coverage:?}");
         }
@@ -310,7 +310,7 @@ fn a_backlog_is_read_back_between_the_writes() {
             // A backlog that grows without bounds is left to the pass over the whole map.
             let writes = 64 * loops;
             assert_eq!(ios(&result), (writes, writes), "{case}");
-            let coverage = result.verify.unwrap().coverage;
+            let coverage = result.hooks.report.verify.unwrap().coverage;
             assert_eq!(coverage.verified, Bytes(writes * 4096), "{case}");
         }
     }
@@ -332,7 +332,7 @@ fn blocks_that_are_overwritten_before_they_are_read_back_are_read_once() {
             let (reads, writes) = ios(&result);
             assert_eq!(writes, 64 * 64);
             assert!((1000..4096).contains(&reads), "{reads} at depth {depth}");
-            assert!(!result.verify.unwrap().coverage.is_incomplete());
+            assert!(!result.hooks.report.verify.unwrap().coverage.is_incomplete());
         }
     }
 }
@@ -355,7 +355,7 @@ fn threads_check_what_was_read() {
             assert_eq!(result.error, None, "{case}");
             let (reads, writes) = ios(&result);
             assert_eq!(writes, 2 * 64, "{case}");
-            let coverage = result.verify.unwrap().coverage;
+            let coverage = result.hooks.report.verify.unwrap().coverage;
             assert_eq!(coverage.verified, Bytes(reads * 4096), "{case}");
             assert!(!coverage.is_incomplete(), "{case}: {coverage:?}");
         }
@@ -372,8 +372,14 @@ fn threads_find_all_bad_blocks() {
             plan(&mut job).threads = threads;
             let result = run_plain(&job);
             assert_eq!(result.survived.unwrap().errno, Some(Errno::EILSEQ));
-            let bad =
-                result.verify.unwrap().counts().values().fold(0, |sum, count| sum + count.bytes.0);
+            let bad = result
+                .hooks
+                .report
+                .verify
+                .unwrap()
+                .counts()
+                .values()
+                .fold(0, |sum, count| sum + count.bytes.0);
             assert_eq!(result.recorder.errors, bad / 4096, "{threads} threads, depth {depth}");
             assert_eq!(result.recorder.dirs[Dir::Read].ios, 64);
             job.reporting.continue_on_error.verification = Tolerance::None;
@@ -399,7 +405,7 @@ fn a_lost_write_is_stale_data_of_the_block() {
         let result = run_plain(&job);
         let error = result.survived.unwrap();
         assert_eq!(error.errno, Some(Errno::EILSEQ), "{error}");
-        let verify = result.verify.unwrap();
+        let verify = result.hooks.report.verify.unwrap();
         let counts: Vec<_> = verify.counts().iter().collect();
         if method == VerifyMethod::Fiord {
             assert_eq!(counts.len(), 1, "{counts:?}");
@@ -425,6 +431,6 @@ fn a_block_that_is_written_many_times_is_right() {
         plan(&mut job).backlog = Some(Backlog { writes: 3, batch: 3 });
         let result = run_plain(&job);
         assert_eq!(result.error, None, "depth {depth}");
-        assert!(!result.verify.unwrap().coverage.is_incomplete());
+        assert!(!result.hooks.report.verify.unwrap().coverage.is_incomplete());
     }
 }

@@ -363,7 +363,7 @@ impl Hook for Verifier {
     fn add_results(&self, results: &mut HookResults) {
         results.read_back = self.driver.read_back();
         results.reads_between = self.driver.has_read_between();
-        results.verify = Some(self.judge.tally.results());
+        results.report.verify = Some(self.judge.tally.results());
         results.verify_state = self.saved.as_ref().and_then(SavedState::at_end);
     }
 }

@@ -9,7 +9,7 @@ use crate::ramp::SyncCount;
 
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Stored {
+pub(super) struct StoredView {
     name: String,
     seconds: f64,
     depth: f64,
@@ -66,8 +66,8 @@ struct IssuedRow {
     failed_bytes: Bytes,
 }
 
-impl From<DeviceView> for Stored {
-    fn from(view: DeviceView) -> Stored {
+impl From<DeviceView> for StoredView {
+    fn from(view: DeviceView) -> StoredView {
         let row = |dir: Dir| {
             let seen = view.dirs[dir];
             let issued = view.issued.map(|issued| IssuedRow {
@@ -92,7 +92,7 @@ impl From<DeviceView> for Stored {
         };
         let [read, write, trim] = Dir::ALL.map(row);
         let issued = view.issued.unwrap_or_default();
-        Stored {
+        StoredView {
             name: view.name,
             seconds: view.seconds,
             depth: view.depth,
@@ -110,8 +110,8 @@ impl From<DeviceView> for Stored {
     }
 }
 
-impl From<Stored> for DeviceView {
-    fn from(stored: Stored) -> DeviceView {
+impl From<StoredView> for DeviceView {
+    fn from(stored: StoredView) -> DeviceView {
         let rows =
             PerDir::from([stored.read, stored.write, stored.trim].map(Option::unwrap_or_default));
         let is_known = stored.is_issued_known

@@ -53,12 +53,6 @@ pub type EngineReport = EngineCounts<Box<RequestCounts>>;
 pub type EngineSummary = EngineCounts<RequestSummary>;
 
 impl EngineReport {
-    /// Whether the engine counted nothing beside its I/Os.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        *self == EngineReport::default()
-    }
-
     /// Adds what the engine of another job counted.
     pub fn merge(&mut self, other: &EngineReport) {
         if let Some(faults) = &other.faults {

@@ -59,23 +59,6 @@ pub enum FaultClass {
 }
 
 impl FaultClass {
-    /// All classes, in the order of reports.
-    pub const ALL: [FaultClass; 13] = [
-        FaultClass::ReadError,
-        FaultClass::Blank,
-        FaultClass::EarlierRun,
-        FaultClass::OtherTarget,
-        FaultClass::Misdirected,
-        FaultClass::Stale,
-        FaultClass::Torn,
-        FaultClass::BitFlips,
-        FaultClass::Shifted,
-        FaultClass::Swapped,
-        FaultClass::OtherJob,
-        FaultClass::OtherMethod,
-        FaultClass::Unrecognized,
-    ];
-
     /// The word of the class in reports.
     #[must_use]
     pub fn word(self) -> &'static str {

@@ -208,9 +208,9 @@ impl JobState<'_> {
 
     /// The results at `now`, without errors and shares.
     fn result_with(&self, recorder: Box<Recorder>, now: u64) -> Box<WorkerResult> {
-        let mut results = self.hooks.results();
+        let mut hooks = self.hooks.results();
         let fatal = self.job.verify.as_ref().is_some_and(|verify| verify.fatal);
-        if let Some(verify) = &mut results.verify
+        if let Some(verify) = &mut hooks.report.verify
             && (self.error.is_some() || fatal && self.survived.is_some())
         {
             verify.coverage.job_failed();
@@ -220,16 +220,8 @@ impl JobState<'_> {
             runtime: Nanos(now.saturating_sub(self.begin)),
             usage: thread_usage().since(&self.usage),
             delays: self.delays(),
-            depth_found: results.depth,
-            zones: results.zones,
-            read_back: results.read_back,
-            reads_between: results.reads_between,
-            block_errors: results.block_errors,
-            verify: results.verify,
-            verify_state: results.verify_state,
-            replay: results.replay,
-            error: results.failure,
-            warnings: results.warnings,
+            error: hooks.failure.take(),
+            hooks,
             samples: self.samples.as_ref().map(|s| s.samples().clone()).unwrap_or_default(),
             windows: self.rates.as_ref().map(|r| r.windows().clone()).unwrap_or_default(),
             ..WorkerResult::default()

@@ -92,7 +92,7 @@ impl Hook for BlockLifetimes {
     fn add_results(&self, results: &mut HookResults) {
         let mut all = BlockErrors::default();
         self.blocks.iter().for_each(|block| all.add(state(*block), *block & MAX_TRIMS, 1));
-        results.block_errors = Some(all);
+        results.report.block_errors = Some(all);
     }
 }
 

@@ -179,7 +179,7 @@ impl Hook for ReplayHook {
         replay.took = Nanos(self.last_issue.saturating_sub(self.start));
         replay.counts.merge(&notes.counts);
         replay.first_invalid = notes.first_invalid;
-        results.replay = Some(Box::new(replay));
+        results.report.replay = Some(Box::new(replay));
         results.failure = notes.error;
     }
 }

@@ -77,6 +77,7 @@ pub(super) fn result<E: Engine>(
     let mut result = state.result(now);
     result.engine = engine.report(&|file| state.files.path(file).display().to_string());
     result
+        .hooks
         .warnings
         .extend(result.engine.flash.into_iter().flat_map(crate::worker::flash::warnings));
     if state.unanswered() > 0 {
