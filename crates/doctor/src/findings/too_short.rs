@@ -136,8 +136,8 @@ fn longer(
         job.end.runtime.is_some_and(|time| seconds(entry) >= time.as_secs_f64() * BY_TIME);
     if !timed && !ended_by_time {
         let mut settings = vec![set(LOOPS, loops)];
-        // The time of verification comes in addition.
-        let passes = if job.verify.is_some() { 2.0 } else { 1.0 };
+        // Verification takes time in addition, and may read the blocks of all earlier passes again.
+        let passes = if job.verify.is_some() { 2.0 + times / 2.0 } else { 1.0 };
         let time = seconds(entry) * times * passes * ROUNDING;
         let cut = job.end.runtime.is_some_and(|runtime| runtime.as_secs_f64() < time);
         settings.extend(cut.then(|| set(RUNTIME, 0)));
@@ -256,6 +256,8 @@ mod tests {
         let either = "set runtime=21 and time_based=1";
         assert_eq!(remedy("--runtime=10", 10_000), either);
         assert_eq!(remedy("--number_ios=500 --size=8m", 10_000), "set number_ios=1000");
+        let verified = "set loops=3 and runtime=0, or a larger size";
+        assert_eq!(remedy("--runtime=10 --rw=randrw --verify=crc32c", 1800), verified);
         assert_eq!(remedy("--number_ios=500", 10_000), "set loops=2");
         let capped = "set runtime=21 and number_ios=1000";
         assert_eq!(remedy("--number_ios=600 --runtime=10 --time_based", 10_000), capped);

@@ -164,7 +164,8 @@ pub(crate) fn load(job: Reading, blocks: &PerDir<BlockSize>) -> Load {
         end_fsync: job.get(END_FSYNC),
         fsync_on_close: job.get(FSYNC_ON_CLOSE),
         end_syncfs: job.get(END_SYNCFS),
-        serialize_overlap: job.get(SERIALIZE_OVERLAP),
+        // The trim of a pair must end before its write begins.
+        serialize_overlap: job.get(SERIALIZE_OVERLAP) || mix == Mix::TrimWrite,
         trim_ranges: ranges,
         priorities: None,
         placement: None,

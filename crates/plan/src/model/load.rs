@@ -62,7 +62,7 @@ pub struct Load {
     pub fsync_on_close: bool,
     /// `end_syncfs`: the job calls `syncfs(2)` when it is done.
     pub end_syncfs: bool,
-    /// `serialize_overlap`: an I/O waits for those in flight that overlap it.
+    /// `serialize_overlap`, and all jobs that trim before they write: an I/O waits for those in flight that overlap it.
     pub serialize_overlap: bool,
     /// `num_range`: the number of block-sized ranges in each trim; at least 1.
     pub trim_ranges: u32,
