@@ -1,6 +1,6 @@
 # Verification on zoned devices: zones are emptied before the writes, and read back before they are reset; writes that fail in part
 # devices: zns nullzoned
-# limit: 200s
+# limit: 180s
 
 : "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
 

@@ -295,9 +295,9 @@ mod tests {
         assert_eq!(error("n[]"), "character 2: the brackets are empty");
         assert_eq!(error("n[5-3]"), "character 3: `5-3` ends before it begins");
         assert!(error("n[1-010]").starts_with("character 3: `1-010`: write both numbers"));
-        assert!(error("a b").starts_with("character 3: a blank within a name"));
-        assert!(error("-oProxyCommand=x").contains("begins like an option"));
-        assert!(error("[-,]x").contains("begins like an option"));
+        assert!(error("a b").starts_with("character 3: a space inside a name"));
+        assert!(error("-oProxyCommand=x").contains("looks like an option"));
+        assert!(error("[-,]x").contains("looks like an option"));
         assert!(error("a;b").starts_with("character 2: this character cannot be"));
         assert!(error("n[1-99999999999999999999]").ends_with("is too large"));
     }
@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(error("n[0-100000]"), "character 3: more than 100000 hosts");
         assert_eq!(error("[1-999][1-999]"), "character 8: more than 100000 hosts");
         assert_eq!(error("n[1-100000],x"), "character 13: more than 100000 hosts");
-        assert!(error(&"[".repeat(50_000)).contains("more than 8 brackets"));
+        assert!(error(&"[".repeat(50_000)).contains("more than 8 nested brackets"));
         assert!(error(&"n".repeat(256)).contains("a name of more than 255 characters"));
         assert!(error(&format!("{}[1-9]", "n".repeat(255))).contains("255 characters"));
     }
@@ -318,7 +318,7 @@ mod tests {
         let file = "# the rack\nn[1-2]\n\n  x, y # both\n";
         assert_eq!(parse_file(file).unwrap(), ["n1", "n2", "x", "y"]);
         let wrong = parse_file("a\nb slots=4\n").unwrap_err().to_string();
-        assert!(wrong.starts_with("line 2, character 3: a blank within a name"), "{wrong}");
+        assert!(wrong.starts_with("line 2, character 3: a space inside a name"), "{wrong}");
         assert!(parse_file("# none\n").unwrap_err().to_string().ends_with("names no host"));
         assert!(parse_file("n[1-60000]\nm[1-60000]").is_err());
     }

@@ -253,7 +253,7 @@ mod tests {
     fn a_name_never_becomes_an_option_of_ssh() {
         let wrong =
             |list: &str| reached(&["--hosts", list, "--name=a"], &mut Memory::job("")).unwrap_err();
-        assert!(wrong("-oProxyCommand=x").contains("begins like an option"));
+        assert!(wrong("-oProxyCommand=x").contains("looks like an option"));
         assert!(wrong("a,b]").starts_with("list of hosts a,b]: character 4"));
     }
 }

@@ -131,7 +131,7 @@ fn rounds_that_pass() {
     assert_eq!(end.unwrap(), CommandEnd::Done, "{out}{err}");
     let (before, table) = out.split_once("\n\n").unwrap();
     assert!(before.ends_with("All data on the target will be lost."), "{out}");
-    let shown = "2 rounds with seed 5: 0.0 to 0.0 s after its first write";
+    let shown = "2 rounds with seed 5: fiord kills the writer 0.0 to 0.0 s after its first write";
     assert!(before.contains(shown) && err.is_empty(), "{out}{err}");
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(words(lines[0])[..4], ["round", "cut", "after", "written"], "{out}");

@@ -193,7 +193,7 @@ fn other_rules() {
 #[test]
 fn wrong_lines_are_refused() {
     let error = |text| HostPolicy::read(text, Path::new("p")).unwrap_err().to_string();
-    assert_eq!(error("\nexec = maybe"), "p, line 2: `exec` is `yes` or `no`");
+    assert_eq!(error("\nexec = maybe"), "p, line 2: the value of `exec` must be `yes` or `no`");
     assert_eq!(error("directory = data"), "p, line 1: `data` is not an absolute path");
     assert!(error("directoy = /x").starts_with("p, line 1: unknown key `directoy`; the keys are"));
     assert!(error("exec").contains("KEY = VALUE"));

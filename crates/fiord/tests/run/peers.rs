@@ -80,7 +80,7 @@ fn wrong_peers_are_reported_before_any_host_is_reached() {
     let job = "--name=a --ioengine=net --rw=write --size=1m";
     let ran = place.run(&format!("{job} --peer=next"));
     assert_eq!(ran.status, Some(1), "{ran:?}");
-    assert!(ran.err.contains("the run has only one host"), "{ran:?}");
+    assert!(ran.err.contains("this run has only one host"), "{ran:?}");
     assert!(ran.err.contains("To fix: name hosts"), "{ran:?}");
     for (hosts, peer, why) in [
         ("n1", "next", "needs two hosts"),

@@ -480,7 +480,7 @@ fn warnings() {
         ("--size=2m --filename=/dev/d", "has only 1048576 bytes"),
         ("--filename=/dev/d --file_append=1", "`file_append` has no effect"),
         ("--filename=/dev/d --space_reserve=1g", "`space_reserve` has no effect"),
-        ("--size=10k --nrfiles=3", "none of the files can hold a block"),
+        ("--size=10k --nrfiles=3", "3 of 3 files are smaller than a block"),
         ("--size=12k --filename=x:y:z --nrfiles=2", "only the first 2 of 3 names"),
     ];
     for (line, part) in table {

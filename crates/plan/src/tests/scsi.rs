@@ -103,7 +103,7 @@ fn refuses_targets_and_options_that_do_not_support_commands() {
         assert!(found.contains(what), "{rest}: {found}");
     }
     for (rest, what) in [
-        ("--iodepth=32", "room for 16 commands"),
+        ("--iodepth=32", "queues at most 16 commands"),
         ("--filename=/dev/sda --iodepth=2", "one at a time"),
         ("--writefua=1 --sg_write_mode=write_same", "no effect"),
         ("--stream_id=3", "no effect"),

@@ -113,7 +113,7 @@ mod tests {
             "device(s): FAILED",
             "fiord: failed: 5.00% of the I/Os of slice 2 (1 of 2 slices are too slow) took more than 1 ms, \
              and less than 5% may\n",
-            "fiord: counted from when they were due, 25.00% of the I/Os of slice 2",
+            "counted from when the I/Os were due, 25.00% of the I/Os of slice 2",
             "failed: I/Os of slice 2 (1 of 2 slices are too slow) began 12.3 s after they were due",
         ] {
             assert!(text.contains(part), "{part}: {text}");

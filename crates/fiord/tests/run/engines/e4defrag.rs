@@ -97,7 +97,7 @@ fn wrong_jobs_are_refused() {
     let place = Place::new();
     let nameless = JOB.replace("--donorname=donor", "");
     refused(&place.run(&nameless), "To fix: set `donorname=FILE`");
-    for (rw, what) in [("read", "has only writes"), ("randrw", "has only writes")] {
+    for (rw, what) in [("read", "supports only writes"), ("randrw", "supports only writes")] {
         let line = JOB.replace("--rw=write", &format!("--rw={rw}"));
         refused(&place.run(&line), what);
     }

@@ -91,8 +91,8 @@ fn work_that_they_do_not_have_is_refused() {
         ran.err
     };
     let cases = [
-        ("--ioengine=ftruncate --rw=read", "`ioengine=ftruncate` has only writes"),
-        ("--ioengine=ftruncate --rw=trimwrite", "`ioengine=ftruncate` has only writes"),
+        ("--ioengine=ftruncate --rw=read", "`ioengine=ftruncate` supports only writes"),
+        ("--ioengine=ftruncate --rw=trimwrite", "`ioengine=ftruncate` supports only writes"),
         (
             "--ioengine=falloc --rw=write --verify=crc32c",
             "moves no data: there is nothing to verify",
