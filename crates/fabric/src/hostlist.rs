@@ -298,7 +298,7 @@ mod tests {
         assert!(error("a b").starts_with("character 3: a space inside a name"));
         assert!(error("-oProxyCommand=x").contains("looks like an option"));
         assert!(error("[-,]x").contains("looks like an option"));
-        assert!(error("a;b").starts_with("character 2: this character cannot be"));
+        assert!(error("a;b").starts_with("character 2: a host name cannot contain this character"));
         assert!(error("n[1-99999999999999999999]").ends_with("is too large"));
     }
 
