@@ -191,8 +191,9 @@ fn nothing_to_report() {
 #[test]
 fn jobs_that_did_nothing() {
     let dirs = vec![idle(DirKind::Read), idle(DirKind::Write), idle(DirKind::Trim)];
-    let runtime = Nanos::ZERO;
-    let jobs = vec![JobReport { dirs, issued: [0; 4], error: None, runtime, ..job() }];
+    let (runtime, latency_depth) = (Nanos::ZERO, 0);
+    let jobs =
+        vec![JobReport { dirs, issued: [0; 4], error: None, runtime, latency_depth, ..job() }];
     let groups = fiord_stat::job::groups(&jobs);
     let report = Report { jobs, groups, ..Report::default() };
     assert_eq!(
@@ -205,7 +206,7 @@ fn jobs_that_did_nothing() {
     assert!(of("latency_ms") && of("total_err") && of("desc"), "{text}");
     // A job that ran without I/O (`ioengine=cpuio`, a rate below one I/O) has them.
     let mut report = report;
-    report.jobs[0].runtime = Nanos::from_secs(1);
+    report.jobs[0].latency_depth = 4;
     let text = written(|o| fiord_report::json(&report, o));
     assert!(text.contains("\"latency_depth\" : 4") && text.contains("\"latency_window_us\""));
 }

@@ -94,7 +94,7 @@ pub struct JobData {
     pub majf: u64,
     /// Page faults without.
     pub minf: u64,
-    /// `iodepth`, or the depth that `latency_target` found.
+    /// `iodepth`, or the depth that `latency_target` found; 0 if the job did not run.
     pub latency_depth: u32,
     /// Result of `steadystate`; `None` if it is not set.
     pub steady_state: Option<SteadyState>,

@@ -101,7 +101,7 @@ impl ReplayResults {
     }
 }
 
-/// Percentages of [`ReplaySummary::percentiles`].
+/// Percentages of the latenesses in a [`ReplaySummary`].
 pub const LATENESS_PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
 
 /// How a job replayed its trace, for the report. Its keys are those in JSON.

@@ -54,3 +54,17 @@ fn iodepth_low_alone_refills_the_queue_in_one_go() {
     let submitted = |key: &str| job["iodepth_submit"][key].as_f64().unwrap();
     assert!(submitted("16") > 98.0, "submissions of 12: {}", job["iodepth_submit"]);
 }
+
+/// As in fio, the object of a job that ran has the depth and its relatives, also if no block fitted into a file. A job that
+/// only laid out its files did not run.
+#[test]
+fn a_job_that_ran_without_an_io_has_a_depth() {
+    let place = Place::new();
+    let line =
+        "--name=a --bs=64k --size=250k --nrfiles=16 --rw=read --iodepth=3 --output-format=json";
+    let ran = place.run(line).json();
+    assert_eq!(ran["jobs"][0]["read"]["total_ios"], 0, "{ran}");
+    assert_eq!(ran["jobs"][0]["latency_depth"], 3, "{ran}");
+    let laid_out = place.run(&format!("{line} --create_only=1")).json();
+    assert!(laid_out["jobs"][0].get("latency_depth").is_none(), "{laid_out}");
+}

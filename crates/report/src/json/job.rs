@@ -192,7 +192,7 @@ fn target(job: &JobReport, keys: &mut Keys) {
         keys.push(("first_error".into(), integer(errno(errors.first))));
     }
     // As in fio, a job that did not run has no depth.
-    if job.ran() {
+    if job.latency_depth > 0 {
         keys.push(("latency_depth".into(), integer(job.latency_depth)));
         keys.push(("latency_target".into(), integer(job.latency_target.0)));
         keys.push(("latency_target_ns".into(), integer(job.latency_target.0)));

@@ -169,7 +169,7 @@ impl Conductor<'_> {
             };
             let mut data = report::data(&context, index, &facts, worker);
             if hangs {
-                report::set_so_far(&mut data, &run.jobs[index]);
+                report::set_so_far(&mut data, &run.plan.jobs[index], &run.jobs[index]);
             }
             jobs.push(data);
         }
@@ -258,7 +258,7 @@ impl Conductor<'_> {
             let mut data = report::data(&context, index, &facts, worker);
             if let Some(error) = &entry.stuck {
                 stuck.push((index, error.clone()));
-                report::set_so_far(&mut data, &self.run.jobs[index]);
+                report::set_so_far(&mut data, &self.run.plan.jobs[index], &self.run.jobs[index]);
             }
             jobs.push(data);
         }

@@ -58,7 +58,7 @@ pub(crate) fn data(
         data.windows.clone_from(&worker.windows);
         data.shares = worker.shares;
         data.delays = worker.delays;
-        data.latency_depth = worker.hooks.depth.unwrap_or(data.latency_depth);
+        data.latency_depth = worker.hooks.depth.unwrap_or(context.plan.jobs[index].depth.depth);
         data.user = worker.usage.user;
         data.system = worker.usage.system;
         data.ctx = worker.usage.switches();
@@ -96,7 +96,8 @@ fn set_survived(data: &mut JobData, survived: Option<&JobError>) {
 
 /// Sets the results of a job that hangs: the bytes and I/Os that it published last. Only its thread has its
 /// latencies.
-pub(crate) fn set_so_far(data: &mut JobData, shared: &Shared) {
+pub(crate) fn set_so_far(data: &mut JobData, job: &JobPlan, shared: &Shared) {
+    data.latency_depth = job.depth.depth;
     let totals = shared.live.totals();
     for (dir, row) in data.recorder.dirs.iter_mut() {
         (row.bytes, row.ios) = (totals.bytes[dir], totals.ios[dir]);
@@ -158,7 +159,6 @@ fn blank(context: &ReportContext<'_>, index: usize, facts: &JobFacts<'_>) -> Job
         eta: facts.eta_s.map(Nanos::from_secs),
         elapsed: Nanos::from_secs(context.elapsed.as_secs() + 1),
         virtual_time: job.engine.def().virtual_time && !job.engine.is_real_time(),
-        latency_depth: job.depth.depth,
         steady_state: facts.steady.map(SteadyMember::report),
         ..JobData::default()
     }

@@ -85,7 +85,7 @@ pub struct JobReport {
     pub latency_ms: [f64; 12],
     /// Errors survived; `None` without `continue_on_error`.
     pub errors: Option<ErrorReport>,
-    /// `iodepth`, or the depth that `latency_target` found.
+    /// `iodepth`, or the depth that `latency_target` found; 0 if the job did not run.
     pub latency_depth: u32,
     pub latency_target: Nanos,
     pub latency_percentile: f64,
@@ -131,11 +131,6 @@ impl JobReport {
             DirKind::Trim => self.issued[2],
             DirKind::Mixed => self.issued[..3].iter().sum(),
         }
-    }
-    /// Whether the job ran, with or without I/O.
-    #[must_use]
-    pub fn ran(&self) -> bool {
-        self.did_io() || self.runtime > Nanos::ZERO
     }
     /// Whether the job issued any I/O.
     #[must_use]
