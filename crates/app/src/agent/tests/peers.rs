@@ -132,7 +132,7 @@ fn a_check_that_hangs_is_abandoned_by_an_agent_that_listens() {
     second.start();
     assert_eq!(second.results().1.status, Some(0));
     second.say(&ToHost::Bye);
-    // The check continues, and does nothing more. If it noticed the loss before it opened the pipe, nobody reads there: opening
+    // The check continues, and does nothing more. If it noticed the loss before it opened the pipe, the pipe has no reader: opening
     // it for reading, too, does not wait for a reader.
     drop(std::fs::OpenOptions::new().read(true).write(true).open(&pipe).unwrap());
 }
