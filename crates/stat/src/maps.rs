@@ -1,4 +1,4 @@
-//! Stored data that differs from the fields: lists of pairs that are objects with numbers as keys, and fields that are left out.
+//! How serde writes some fields: lists of pairs as objects with numbers as keys, and fields with their default not at all.
 
 use std::str::FromStr;
 

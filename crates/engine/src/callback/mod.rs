@@ -83,7 +83,7 @@ pub trait Client: Sized {
         }
     }
 
-    /// Whether the library ended a request with this errno because the server did not answer for the time `_waited`.
+    /// Whether a request that failed with this errno, after this time, failed because the server did not answer.
     fn has_given_up(&self, errno: Errno, _waited: Nanos) -> bool {
         errno == Errno::ETIMEDOUT
     }

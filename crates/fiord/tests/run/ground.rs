@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -53,6 +54,26 @@ impl Loop {
     /// Reads a file of the device's directory in sysfs.
     pub(crate) fn sysfs(&self, name: &str) -> PathBuf {
         Path::new("/sys/block").join(self.0.file_name().unwrap()).join(name)
+    }
+
+    /// Calls `then` in another thread when a job that starts now has done 40 reads and writes on the device.
+    pub(crate) fn once_a_job_runs<T: Send + 'static>(
+        &self,
+        then: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<T> {
+        let stat = self.sysfs("stat");
+        let ios = move || -> u64 {
+            let counts = std::fs::read_to_string(&stat).unwrap();
+            // The counts of reads and of writes (Documentation/block/stat.rst).
+            counts.split_whitespace().step_by(4).take(2).map(|n| n.parse::<u64>().unwrap()).sum()
+        };
+        let before = ios();
+        std::thread::spawn(move || {
+            while ios() < before + 40 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            then()
+        })
     }
 }
 

@@ -95,7 +95,7 @@ fn client_job(job: &JobReport, host: &HostReport, left_out: &[&str], bins: bool)
     let mut value = job::job(job, bins);
     let keys = keys_of(&mut value);
     keys.retain(|(key, _)| !left_out.contains(&key.as_str()));
-    // Additions stay after fio's keys.
+    // Keys that fio does not have come after its own.
     let end = keys.iter().position(|(key, _)| key == "fiord").unwrap_or(keys.len());
     keys.splice(end..end, address(host));
     value

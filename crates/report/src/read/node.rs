@@ -240,7 +240,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Removes the parts of an object or a list with which it is not read. Returns whether the rest is read.
+/// Removes the parts of an object or a list that keep it from being read. Returns whether the rest can be read.
 fn prune(part: &mut serde_json::Value, is_read: &dyn Fn(serde_json::Value) -> bool) -> bool {
     if is_read(part.clone()) {
         return true;

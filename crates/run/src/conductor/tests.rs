@@ -55,7 +55,7 @@ impl Interrupts for OnceIosAreSeen {
     }
 }
 
-/// Runs jobs, and sends `interrupts` when the first job has done I/Os. Returns the events but progress.
+/// Runs jobs, and sends `interrupts` when the first job has done I/Os. Returns the names of all events except progress.
 fn run_all(jobs: Vec<JobPlan>, interrupts: Vec<Interrupt>) -> (RunResult, Vec<String>) {
     let plan = Arc::new(Plan { jobs, global_options: Vec::new() });
     let (sender, events) = channel();

@@ -112,8 +112,7 @@ fn another_program_on_the_device() {
     let alone = json(&place, &job);
     assert!(entry(&alone).is_none(), "{:?}", entry(&alone));
     let path = device.path().to_owned();
-    let other = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(500));
+    let other = device.once_a_job_runs(move || {
         let to = ["of=/dev/null", "bs=1M", "iflag=direct"];
         Command::new("dd").arg(format!("if={path}")).args(to).output().unwrap()
     });
@@ -258,8 +257,7 @@ fn another_program_reads_the_device_through_the_page_cache() {
         silent(&ran, "cache-under-direct");
     }
     settle();
-    let late = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(1000));
+    let late = device.once_a_job_runs(move || {
         other.seek(SeekFrom::Start(40 << 20)).unwrap();
         other.read_exact(&mut vec![0; 100 << 10]).unwrap();
         other
