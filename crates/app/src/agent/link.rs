@@ -52,6 +52,8 @@ pub(super) struct AgentLink<'a> {
     /// Peers that have not said who they are.
     strangers: HashMap<HostIndex, Stranger>,
     next_heartbeat: Nanos,
+    /// When the agent last looked for silent peers.
+    watched: Nanos,
     /// The signal that ends this agent, and when it came.
     ending: Option<(i32, Nanos)>,
     /// How the last session of an agent with one coordinator ended.
@@ -143,6 +145,7 @@ impl<'a> AgentLink<'a> {
             abandoned: Vec::new(),
             strangers,
             next_heartbeat: now(),
+            watched: now(),
             ending: None,
             end: None,
         }
@@ -262,6 +265,14 @@ impl<'a> AgentLink<'a> {
     /// Sends heartbeats, and notices peers that say nothing.
     fn watch(&mut self) {
         let now = now();
+        let waited = now.saturating_sub(self.watched);
+        self.watched = now;
+        // This thread was busy or stopped, or its machine slept: messages may have arrived that it has not read.
+        if let Some(session) = &mut self.session
+            && waited > LOOK.saturating_mul(2)
+        {
+            session.heard = session.heard.saturating_add(waited);
+        }
         if let Some(session) = &self.session
             && now >= self.next_heartbeat
         {
@@ -432,7 +443,7 @@ impl<'a> AgentLink<'a> {
     /// Answers the coordinator.
     fn answer(&mut self, at: Nanos, message: ToHost, attached: &[u8]) {
         let Some(session) = &mut self.session else { return };
-        session.heard = at;
+        session.heard = session.heard.max(at);
         let peer = session.peer;
         let orders = session.run.as_ref().map(|run| &run.orders);
         match message {

@@ -28,6 +28,9 @@ const LIMIT: Duration = Duration::from_secs(30);
 struct MemoryFabric {
     arrivals: Receiver<Option<Arrival>>,
     peers: Arc<Mutex<Vec<Sender<Happening>>>>,
+    /// Called on the agent's thread before it sends a message.
+    before_sending: fn(&[u8], &Sender<Option<Arrival>>),
+    own_queue: Sender<Option<Arrival>>,
 }
 
 impl MemoryFabric {
@@ -41,6 +44,7 @@ impl Fabric for MemoryFabric {
         self.peers.lock().unwrap().len() as u32
     }
     fn send(&mut self, to: HostIndex, message: Vec<u8>) {
+        (self.before_sending)(&message, &self.own_queue);
         self.tell(to, Happening::Message(message));
     }
     fn receive(&mut self, until: Nanos) -> Option<Arrival> {
@@ -82,9 +86,23 @@ impl Agent {
     }
 
     fn with_policy(listens: bool, policy: HostPolicy) -> Agent {
+        Agent::with_patience(listens, policy, Nanos(LIMIT.as_nanos() as u64), |_, _| {})
+    }
+
+    fn with_patience(
+        listens: bool,
+        policy: HostPolicy,
+        patience: Nanos,
+        before_sending: fn(&[u8], &Sender<Option<Arrival>>),
+    ) -> Agent {
         let (arrivals, inbox) = channel();
         let peers = Arc::new(Mutex::new(Vec::new()));
-        let mut fabric = MemoryFabric { arrivals: inbox, peers: Arc::clone(&peers) };
+        let mut fabric = MemoryFabric {
+            arrivals: inbox,
+            peers: Arc::clone(&peers),
+            before_sending,
+            own_queue: arrivals.clone(),
+        };
         let waker = arrivals.clone();
         let words = AgentWords {
             introduction: |jobs| format!("{} sections\n", jobs.jobs.len()),
@@ -95,7 +113,6 @@ impl Agent {
             status,
         };
         let wake = Arc::new(move || drop(waker.send(None)));
-        let patience = Nanos::from_millis(600);
         let settings = AgentSettings { listens, policy, words, patience, wake };
         let body = move || {
             let mut notices = Vec::new();

@@ -38,7 +38,8 @@ impl HostsConductor {
                 }
             }
             Happening::Message(mut bytes) => {
-                self.hosts[host].heard = at;
+                let heard = &mut self.hosts[host].heard;
+                *heard = (*heard).max(at);
                 tame(&mut bytes);
                 match decode::<FromHost>(&bytes) {
                     Ok((message, attached)) => self.message(host, message, attached, at),

@@ -5,13 +5,33 @@ use super::*;
 #[test]
 fn a_silent_coordinator_is_lost() {
     let scratch = Scratch::new("agent-silent");
-    let agent = Agent::start(false);
+    let patience = Nanos::from_millis(600);
+    let agent = Agent::with_patience(false, HostPolicy::unlimited(), patience, |_, _| {});
     let mut peer = agent.peer();
     peer.checked(0, writers(&scratch.0));
     peer.start();
     let (end, _) = agent.end();
     assert_eq!(end, AgentEnd::Lost { why: "the coordinator sent nothing for 0.6 s".into() });
     assert_eq!(scratch.files(), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn an_agent_that_was_stopped_reads_what_has_arrived_before_it_judges() {
+    let scratch = Scratch::new("agent-stopped");
+    let before_sending = |message: &[u8], queue: &Sender<Option<Arrival>>| {
+        if matches!(decode::<FromHost>(message), Ok((FromHost::Checked(_), _))) {
+            std::thread::sleep(Duration::from_millis(2500));
+            let what = Happening::Message(encode(&ToHost::Heartbeat, &[]));
+            let at = Nanos(clock::monotonic());
+            queue.send(Some(Arrival { from: HostIndex(0), at, what })).unwrap();
+        }
+    };
+    let patience = Nanos::from_secs(2);
+    let agent = Agent::with_patience(false, HostPolicy::unlimited(), patience, before_sending);
+    let mut peer = agent.peer();
+    peer.checked(0, writers(&scratch.0));
+    peer.say(&ToHost::Bye);
+    assert_eq!(agent.end().0, AgentEnd::Released);
 }
 
 #[test]
