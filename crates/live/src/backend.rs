@@ -1,10 +1,9 @@
 //! Writes the cells of a screen to a terminal, as text with control sequences that all terminals of today know
 //! (ECMA-48 and xterm).
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 
-use fiord_sys::terminal;
+use fiord_sys::terminal::{self, TerminalWriter};
 use ratatui_core::backend::{Backend, ClearType, WindowSize};
 use ratatui_core::buffer::Cell;
 use ratatui_core::layout::{Position, Size};
@@ -16,14 +15,14 @@ const USUAL: (u16, u16) = (80, 24);
 /// A terminal that receives cells. Everything is written in one call for each screen.
 #[derive(Debug)]
 pub struct AnsiTerminal {
-    out: File,
+    out: TerminalWriter,
     pending: Vec<u8>,
 }
 
 impl AnsiTerminal {
     /// Writes to a terminal.
     #[must_use]
-    pub fn new(out: File) -> Self {
+    pub fn new(out: TerminalWriter) -> Self {
         AnsiTerminal { out, pending: Vec::new() }
     }
 }
@@ -128,6 +127,6 @@ impl Backend for AnsiTerminal {
     fn flush(&mut self) -> io::Result<()> {
         let written = self.out.write_all(&self.pending);
         self.pending.clear();
-        written
+        written.map_err(io::Error::other)
     }
 }

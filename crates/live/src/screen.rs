@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use fiord_sys::poll::{self, PollEntry, Readiness, WakeEvent};
 use fiord_sys::screen::{self, FullScreen};
+use fiord_sys::terminal::TerminalWriter;
 use fiord_sys::{signal, terminal};
 use ratatui_core::terminal::Terminal;
 
@@ -116,7 +117,7 @@ impl ShownScreen {
         let model = frozen.as_ref().unwrap_or(model);
         let drawn = terminal.draw(|frame| draw(model, controls, *look, frame.buffer_mut()));
         if drawn.is_err() {
-            // What the terminal shows is unknown now. If it is gone, that does not matter.
+            // It takes no output, so that what it shows is unknown now. If it is gone, that does not matter.
             let _ = terminal.clear();
         }
     }
@@ -192,7 +193,7 @@ impl LiveScreen {
         look: LiveLook,
         end: Arc<AtomicBool>,
     ) -> Result<LiveScreen, LiveError> {
-        let (drawing, reading) = (File::from(out.try_clone()?), File::from(keys.try_clone()?));
+        let (drawing, reading) = (TerminalWriter::new(&out)?, File::from(keys.try_clone()?));
         let close = WakeEvent::new()?;
         restore_on_panic();
         let full = FullScreen::open(out, keys)?;

@@ -1,14 +1,18 @@
 //! Whether output goes to a terminal, how large it is, and pseudo-terminals.
 
 use std::io::IsTerminal;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::time::{Duration, Instant};
 
+use fiord_types::Errno;
+use rustix::fs::{Mode, OFlags};
 use rustix::process::getpgrp;
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcgetpgrp, tcgetwinsize, tcsetwinsize};
 
-use crate::Result;
 use crate::error::Named;
+use crate::poll::{self, Readiness};
+use crate::{Error, Result};
 
 /// Whether the file is a terminal (`isatty(3)`).
 pub fn is_terminal(file: impl AsFd) -> bool {
@@ -69,9 +73,113 @@ pub fn is_background(file: impl AsFd) -> bool {
     tcgetpgrp(file).is_ok_and(|group| group != getpgrp())
 }
 
+/// How long a terminal that takes no output is waited for.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// How often the room in a terminal is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Writes to a terminal, and gives up if that takes nothing for half a second.
+///
+/// A thread in `write(2)` could wait forever: when Ctrl-C discards what a pseudo-terminal has not shown yet, Linux (6.18 and
+/// before) does not wake a thread that waits for room in it, unless that thread receives the signal.
+#[derive(Debug)]
+pub struct TerminalWriter {
+    out: OwnedFd,
+    /// The last write gave up.
+    stuck: bool,
+}
+
+impl TerminalWriter {
+    /// Writes to this terminal. The descriptor keeps its modes: the writer opens the terminal again, without blocking. If the
+    /// process must not open it (after `su`), the writer blocks.
+    ///
+    /// # Errors
+    /// Errors of `fcntl(2)` with `F_DUPFD_CLOEXEC`.
+    pub fn new(terminal: &OwnedFd) -> Result<TerminalWriter> {
+        let path = format!("/proc/self/fd/{}", terminal.as_raw_fd());
+        let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let out = match rustix::fs::open(path, flags, Mode::empty()) {
+            Ok(own) => own,
+            Err(_) => rustix::io::fcntl_dupfd_cloexec(terminal, 0).op("fcntl F_DUPFD_CLOEXEC")?,
+        };
+        Ok(TerminalWriter { out, stuck: false })
+    }
+
+    /// Writes everything.
+    ///
+    /// # Errors
+    /// `ETIMEDOUT`: the terminal took nothing for half a second, so that a part of the bytes is missing. Until it takes output
+    /// again, further calls end at once. Errors of `write(2)`: `EIO` if the terminal is gone.
+    pub fn write_all(&mut self, mut bytes: &[u8]) -> Result<()> {
+        let mut moved = Instant::now();
+        while !bytes.is_empty() {
+            match rustix::io::write(&self.out, bytes) {
+                Ok(written) => {
+                    bytes = &bytes[written..];
+                    (self.stuck, moved) = (false, Instant::now());
+                }
+                Err(rustix::io::Errno::INTR) => {}
+                Err(rustix::io::Errno::AGAIN) => {
+                    self.stuck |= moved.elapsed() > PATIENCE;
+                    if self.stuck {
+                        return Err(Error::new("write to the terminal", Errno::ETIMEDOUT));
+                    }
+                    poll::wait_for(&self.out, Readiness::Writable, Some(LOOK))?;
+                }
+                other => drop(other.op("write to the terminal")?),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl AsFd for TerminalWriter {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.out.as_fd()
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
+    use rustix::termios::{QueueSelector, tcflush};
+
     use super::*;
+
+    #[test]
+    fn a_terminal_that_discards_its_output_or_shows_none_holds_nobody() {
+        let Ok((master, terminal)) = pseudo_terminal(80, 24) else {
+            eprintln!("skipped: no pseudo-terminals here");
+            return;
+        };
+        let mut writer = TerminalWriter::new(&terminal).unwrap();
+        let drawing = std::thread::spawn(move || {
+            for _ in 0..300 {
+                writer.write_all(&[b'x'; 8000]).unwrap();
+            }
+            writer
+        });
+        let mut master = std::fs::File::from(master);
+        while !drawing.is_finished() {
+            // Ctrl-C discards the output in the same way. A thread in `write` waits forever after a few rounds.
+            let room = poll::wait_for(&master, Readiness::Readable, Some(LOOK)).unwrap();
+            if room == poll::Waited::Ready {
+                let _ = master.read(&mut [0; 4096]).unwrap();
+                tcflush(&terminal, QueueSelector::OFlush).unwrap();
+            }
+        }
+        let mut writer = drawing.join().unwrap();
+        // Nothing reads any more.
+        let full = (0..8).find_map(|_| writer.write_all(&[b'x'; 8000]).err());
+        assert_eq!(full.unwrap().errno, Errno::ETIMEDOUT);
+        let from = Instant::now();
+        assert_eq!(writer.write_all(b"x").unwrap_err().errno, Errno::ETIMEDOUT);
+        assert!(from.elapsed() < PATIENCE);
+        while writer.write_all(b"y").is_err() {
+            let _ = master.read(&mut [0; 4096]).unwrap();
+        }
+    }
 
     #[test]
     fn a_file_is_not_a_terminal() {

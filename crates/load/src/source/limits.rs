@@ -118,7 +118,7 @@ impl JobLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Asked {
     /// Number of bytes: those of the whole regions even if the last block is a partial one, because
-    /// random I/O without a map continues until it has moved as many bytes.
+    /// random I/O without a map continues until it has moved as many bytes. At most `size`.
     pub bytes: Bytes,
     /// `io_size` is set, or the number differs from the length of the files.
     pub resized: bool,
@@ -133,7 +133,9 @@ impl Asked {
         let fits = job.target.is_pass(job.end.bytes, block) && job.end.bytes <= regions;
         let resized = job.end.sized || !fits;
         match job.end.bytes {
-            bytes if bytes == whole && !job.end.sized => Asked { bytes: regions, resized },
+            bytes if bytes == whole && !job.end.sized => {
+                Asked { bytes: job.end.size.map_or(regions, |size| regions.min(size)), resized }
+            }
             bytes => Asked { bytes, resized },
         }
     }

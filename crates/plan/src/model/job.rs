@@ -161,6 +161,8 @@ pub struct End {
     pub bytes: Bytes,
     /// `io_size` is set: passes over the files begin until `bytes` are transferred, even if `bytes` is the length of the files.
     pub sized: bool,
+    /// `size`, if it is a number of bytes. The regions may be longer, by the end of the last block.
+    pub size: Option<Bytes>,
     /// `number_ios`: the job ends after this many I/Os. `None`: no limit.
     pub ios: Option<u64>,
     /// `exit_on_io_done`: the job ends when all jobs that do I/O have ended.

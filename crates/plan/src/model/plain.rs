@@ -72,6 +72,7 @@ fn end(len: u64) -> End {
         loops: 1,
         bytes: Bytes(len),
         sized: false,
+        size: None,
         ios: None,
         with_io: false,
         exitall: false,

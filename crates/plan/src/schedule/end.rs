@@ -39,6 +39,10 @@ pub(crate) fn end(job: Reading) -> End {
         loops: u64::from(job.get(LOOPS)).max(1),
         bytes: Bytes::ZERO,
         sized: io_size(job).is_some(),
+        size: match job.get(SIZE) {
+            Some(Amount::Bytes(bytes)) if bytes > 0 => Some(Bytes(bytes)),
+            _ => None,
+        },
         ios: Some(job.get(NUMBER_IOS)).filter(|n| *n > 0),
         with_io: job.get(activity::EXIT_ON_IO_DONE),
         exitall: job.get(EXITALL),

@@ -285,4 +285,9 @@ fn holes_end_a_pass_where_the_file_goes_on() {
         let got = (all.len(), all.last().map(|io| io.offset >> 10));
         assert_eq!(got, (count, Some(last)), "{skip}");
     }
+    // Reads and writes have a position each, so that bytes end this job.
+    let mut job = job("rw=rw:2 bs=4k size=1049086 file_size=4m");
+    job.end.bytes = job.end.bytes.min(Bytes(1 << 20));
+    job.end.size = Some(Bytes(1 << 20));
+    assert_eq!(super::ios(&job).len(), 256);
 }

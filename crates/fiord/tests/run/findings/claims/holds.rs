@@ -312,10 +312,16 @@ fn said_direction(finding: &Finding) -> Option<usize> {
 /// The measured I/Os of the direction that a sentence is about.
 fn measured<'a>(finding: &Finding, subject: &'a Subject<'_>) -> Vec<&'a RecordedIo> {
     let dir = said_direction(finding);
-    let (begin, _) = subject.span;
+    // Each of several jobs has a ramp by size of its own, and the report of them all has one moment.
+    let (begin, _) = match subject.section.value("ramp_size") {
+        Some(_) => (0, 0),
+        None => subject.span,
+    };
     let own = subject.ios.iter().filter(|io| dir.is_none_or(|dir| io.dir == dir));
     // Jobs on files have no ramp.
-    own.filter(|io| io.end > begin || begin == 0 || io.file.is_some()).copied().collect()
+    own.filter(|io| io.after_ramp && (io.end > begin || begin == 0 || io.file.is_some()))
+        .copied()
+        .collect()
 }
 
 fn of_percentiles(
@@ -452,7 +458,7 @@ fn of_replay(
 }
 
 /// Reads a size such as `64k`, or 0.
-fn size(text: &str) -> f64 {
+pub(crate) fn size(text: &str) -> f64 {
     let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
     let unit = match &text[digits.len()..] {
         "k" => 1024.0,

@@ -1,6 +1,7 @@
 //! What jobs did, from the record of the simulated device (`sim_record`) or of the job (`write_iolog`).
 
 use crate::findings::claims::draw::{DrawnCase, DrawnSection};
+use crate::findings::claims::holds::size;
 use crate::findings::claims::simulated::{DIRECTIONS, JobRecord};
 use crate::fiord::Place;
 
@@ -19,6 +20,8 @@ pub(crate) struct RecordedIo {
     pub end: u64,
     /// Time from its submission to its end.
     pub latency: u64,
+    /// The job had transferred the bytes of its `ramp_size` before this I/O ended.
+    pub after_ramp: bool,
 }
 
 /// The record of a job, or of all instances of a section.
@@ -60,7 +63,7 @@ pub(crate) fn of(place: &Place, case: &DrawnCase) -> Vec<Vec<SectionRecord>> {
             let jobs = section.instances();
             let first = number + 1;
             number += jobs;
-            (first..first + jobs).map(|number| simulated(place, &section.name, number)).collect()
+            (first..first + jobs).map(|number| simulated(place, section, number)).collect()
         }
         false => {
             number += section.instances();
@@ -70,8 +73,8 @@ pub(crate) fn of(place: &Place, case: &DrawnCase) -> Vec<Vec<SectionRecord>> {
     case.sections.iter().map(&mut one).collect()
 }
 
-fn simulated(place: &Place, name: &str, number: u64) -> SectionRecord {
-    let path = place.path(&format!("rec-{name}_sim.{number}.log"));
+fn simulated(place: &Place, section: &DrawnSection, number: u64) -> SectionRecord {
+    let path = place.path(&format!("rec-{}_sim.{number}.log", section.name));
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let ios = JobRecord::of(&text).ios.into_iter().filter_map(|io| {
         Some(RecordedIo {
@@ -82,9 +85,18 @@ fn simulated(place: &Place, name: &str, number: u64) -> SectionRecord {
             issue: io.issue,
             end: io.end,
             latency: io.clat(),
+            after_ramp: true,
         })
     });
-    SectionRecord { ios: ios.collect() }
+    let mut ios: Vec<RecordedIo> = ios.collect();
+    let ramp = section.value("ramp_size").map_or(0.0, size);
+    ios.sort_by_key(|io| io.end);
+    let mut moved = 0;
+    for io in &mut ios {
+        io.after_ramp = moved as f64 >= ramp;
+        moved += io.bytes;
+    }
+    SectionRecord { ios }
 }
 
 fn of_log(place: &Place, name: &str) -> SectionRecord {
@@ -102,6 +114,7 @@ fn of_log(place: &Place, name: &str) -> SectionRecord {
             issue,
             end: issue,
             latency: 0,
+            after_ramp: true,
         })
     };
     SectionRecord { ios: log.lines().filter_map(one).collect() }
