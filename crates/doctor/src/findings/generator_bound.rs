@@ -54,7 +54,8 @@ fn finding(queue: &DeviceQueue<'_>) -> Option<FindingBuilder> {
         )
         .evidence(format!(
             "the CPUs were busy for {} of the time, and the device had {} of {} I/Os",
-            said.percent("busy", busy / cores),
+            // The CPU time has that of the first and of the last I/O in full, the run time a part of it.
+            said.percent("busy", (busy / cores).min(1.0)),
             said.decimal("depth", device.depth),
             said.exact("asked", asked.round() as u64)
         ))
@@ -74,12 +75,16 @@ mod tests {
     use crate::check::Entry;
 
     fn reported(busy: f64, depth: f64, merged: f64) -> bool {
+        evidence(busy, depth, merged).is_some()
+    }
+
+    fn evidence(busy: f64, depth: f64, merged: f64) -> Option<String> {
         let job = JobPlan::plain(EnginePlan::Psync, 1 << 20);
         let report = JobReport::default();
         let device = DeviceView { depth, ..DeviceView::default() };
         let entry = Entry { report: &report, jobs: vec![&job] };
         let queue = DeviceQueue { entry, device: &device, asked: 32.0, merged, busy, cores: 1.0 };
-        finding(&queue).is_some()
+        finding(&queue).map(|built| built.finding.evidence)
     }
 
     #[test]
@@ -88,5 +93,11 @@ mod tests {
         assert!(!reported(0.97, 30.0, 1.0));
         assert!(!reported(0.5, 3.0, 1.0));
         assert!(!reported(0.97, 3.0, 8.0), "merged reads");
+    }
+
+    #[test]
+    fn cpus_are_never_busy_for_more_than_the_whole_time() {
+        let evidence = evidence(1.02, 3.0, 1.0).unwrap();
+        assert!(evidence.contains("busy for 100 % of the time"), "{evidence}");
     }
 }

@@ -111,7 +111,7 @@ fn finding(known: &After<'_>, entry: &Entry<'_>, blocked: f64) -> FindingBuilder
         .evidence(format!(
             "its threads slept there for {} of the time, {} per I/O of {} in total; iodepth={depth} is \
              not reached",
-            said.percent("blocked", blocked),
+            said.percent("blocked", blocked.min(1.0)),
             said.time("submission", submission),
             said.time("latency", lat)
         ))
