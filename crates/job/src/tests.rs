@@ -139,6 +139,7 @@ fn actions_that_only_print() {
     assert!(matches!(command(&["--help"]).action, Action::Help));
     assert!(printed(&["--cmdhelp"]).contains("iodepth "));
     assert_eq!(printed(&["--cmdhelp"]), printed(&["--cmdhelp=all"]));
+    assert!(printed(&["--cmdhelp=tree_items"]).contains(" docs/metadata.md."));
     assert!(printed(&["--cmdhelp=blocksize"]).contains("alias: blocksize"));
     assert!(printed(&["--cmdhelp=iodepht"]).contains("showing closest match"));
     assert!(printed(&["--cmdhelp=zzzzzzzz"]).contains("No such command"));

@@ -167,6 +167,7 @@ pub(super) const KNOWN: &[Known] = &[
     known("bsrange=4k-8k,2k-64k offset=25% #many", FULL, "does all requested I/O"),
     known("bs=4k,8k random_distribution=* #writes", FULL, "does all requested I/O"),
     known("#sizes zonemode=* #rand", FULL, "does all requested I/O"),
+    known("#mixed #rand offset=25% io_size=3m", MORE, "and an `offset` in per cent | ends after"),
     known("offset=25% loops=*", MORE, "the same work in each pass"),
     known("offset=25% #holes loops=*", SPREAD, "the same work in each pass"),
     known("offset=25% #seq time_based=1", "deciles.* hot.*", "the same work in each pass"),

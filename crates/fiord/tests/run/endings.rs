@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::fiord::{Place, a_moment, documents, end, signal, some_work, under_way, until, work};
+use crate::fiord::{
+    Place, a_moment, documents, end, signal, some_ios, some_work, under_way, until, work,
+};
 use crate::fuse::{FOREVER, Seeks, Served};
 
 const LONG: &str = "--name=a --rw=read --bs=4k --size=1g --ioengine=null --time_based --runtime=60";
@@ -14,7 +16,7 @@ fn ctrl_c_and_sigterm_end_with_a_complete_report() {
     for (name, number) in [("INT", 2), ("TERM", 15)] {
         let child =
             place.start(&format!("{LONG} --name=b --size=1m --stonewall --output-format=json"));
-        under_way(&child);
+        some_ios(&child);
         signal(&child, name);
         let ran = end(child, SOON);
         assert_eq!(ran.status, Some(128), "{ran:?}");

@@ -291,6 +291,27 @@ pub(crate) fn some_work(process: u32) {
     }
 }
 
+/// Waits until a job of a run that is under way has done some I/Os: a thread of it has computed for a tick, or slept often.
+pub(crate) fn some_ios(child: &Child) {
+    under_way(child);
+    let of_thread = |thread: PathBuf| {
+        let stat = std::fs::read_to_string(thread.join("stat")).ok()?;
+        let ticks = stat.rsplit(')').next()?.split_whitespace().nth(11)?.parse::<u64>().ok()?;
+        let status = std::fs::read_to_string(thread.join("status")).ok()?;
+        let sleeps =
+            status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+        Some(ticks > 0 || sleeps.trim().parse::<u64>().ok()? > 30)
+    };
+    let process = child.id().to_string();
+    let main = std::ffi::OsString::from(&process);
+    until("an I/O", || {
+        let threads =
+            std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+        let mut jobs = threads.filter(|thread| thread.file_name() != main);
+        jobs.any(|thread| of_thread(thread.path()) == Some(true))
+    });
+}
+
 /// Waits until a condition holds. Panics after two minutes.
 #[track_caller]
 pub(crate) fn until(what: &str, mut has_happened: impl FnMut() -> bool) {

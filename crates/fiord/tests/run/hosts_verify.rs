@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::fiord::{Place, end};
+use crate::fiord::{Place, end, until};
 use crate::hosts::{place, run, started, wait_for};
 
 const SOON: Duration = Duration::from_secs(30);
@@ -114,7 +114,11 @@ fn the_journal_of_a_host_survives_the_host() {
                --verify_journal=j --do_verify=0 --time_based --runtime=60 --exec_prerun=>begun";
     let child = started(&place, "n1,n2", job);
     wait_for(&place, "n2/begun");
-    std::thread::sleep(Duration::from_millis(1000));
+    let knows_flushes = |host: &str| {
+        let check = place.run(&format!("verify --journal=j.{host} {host}/f"));
+        check.out.contains("journal: run ") && !check.out.contains("no flushed write")
+    };
+    until("both hosts flush", || knows_flushes("n1") && knows_flushes("n2"));
     let pid = std::fs::read_to_string(place.path("n2/pid")).unwrap();
     std::process::Command::new("kill").args(["-KILL", pid.trim()]).status().unwrap();
     let ran = end(child, SOON);

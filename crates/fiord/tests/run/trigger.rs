@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::fiord::{Place, Ran, end, signal, under_way};
+use crate::fiord::{Place, Ran, end, signal, some_ios};
 use crate::fuse::{FOREVER, Served};
 
 /// A job that writes for a minute, and verifies later.
@@ -55,8 +55,7 @@ fn a_file_is_removed_and_ends_all_jobs() {
                   --name=unsaved --filename=h --size=64m --rw=randwrite --rate_iops=100 --verify=md5 --verify_state_save=0 \
                   --name=later --stonewall --filename=i --size=1m --rw=write --verify=md5";
     let child = place.start(&format!("{JOB} {others} --trigger-file=stop --output-format=json"));
-    under_way(&child);
-    std::thread::sleep(Duration::from_millis(100));
+    some_ios(&child);
     place.write("stop", "now\n");
     let json = end(child, SOON).ok().json();
     assert!(json["jobs"][0]["write"]["total_ios"].as_u64().unwrap() > 0, "{json}");

@@ -244,7 +244,8 @@ fn details(def: &OptionDef) -> String {
         line(if i == 0 { "valid values" } else { "" }, text.trim_end());
     }
     let rest = def.doc[first_sentence(def.doc).len()..].trim_start_matches(['.', ' ']);
-    for (i, part) in wrapped(rest, LINE_WIDTH - NAME_WIDTH - 2).iter().enumerate() {
+    let rest = without_links(rest);
+    for (i, part) in wrapped(&rest, LINE_WIDTH - NAME_WIDTH - 2).iter().enumerate() {
         line(if i == 0 { "more" } else { "" }, part);
     }
     if !def.example.is_empty() {
@@ -256,6 +257,19 @@ fn details(def: &OptionDef) -> String {
         Support::Later => line("note", "not supported yet: a job that uses it ends before any I/O"),
     }
     out.push('\n');
+    out
+}
+
+/// The text with `docs/page.md` instead of a link to it.
+fn without_links(text: &str) -> String {
+    let mut parts = text.split('[');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once("](").and_then(|(_, link)| link.split_once(')')) {
+            Some((page, after)) => out += &format!("docs/{page}{after}"),
+            None => out += &format!("[{part}"),
+        }
+    }
     out
 }
 

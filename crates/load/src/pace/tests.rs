@@ -350,3 +350,35 @@ fn a_flow_keeps_its_shares() {
     late.join();
     assert!(late.may_go() && seats[0].may_go());
 }
+
+/// Two jobs whose flow makes them wait in turn: one asks only after the other must wait.
+fn waits_in_turn(ios: u64, wait: u64) -> (u64, [u64; 2]) {
+    let flow = std::sync::Arc::new(Flow::default());
+    let mut seats: Vec<FlowTicket> = [3, 1].map(|w| FlowTicket::new(flow.clone(), w)).into();
+    seats.iter_mut().for_each(FlowTicket::join);
+    let (mut now, mut waits, mut count) = (0, 0, [0; 2]);
+    for turn in 0.. {
+        let seat = &mut seats[turn % 2];
+        while seat.may_go() {
+            seat.issued();
+            count[turn % 2] += 1;
+        }
+        seat.waits(now);
+        waits += 1;
+        now += wait;
+        if count[0] + count[1] > ios {
+            break;
+        }
+    }
+    (waits, count)
+}
+
+#[test]
+fn fast_jobs_of_a_flow_wait_seldom_and_slow_ones_keep_their_shares_closely() {
+    let (waits, count) = waits_in_turn(1_000_000, 50_000);
+    let share = count[0] as f64 / (count[0] + count[1]) as f64;
+    assert!(waits < 2_000 && (share - 0.75).abs() < 0.02, "{waits}, {count:?}");
+    // These I/Os take a millisecond each.
+    let (waits, count) = waits_in_turn(10_000, 20_000_000);
+    assert!(waits > 300 && count[0].abs_diff(3 * count[1]) < 100, "{waits}, {count:?}");
+}

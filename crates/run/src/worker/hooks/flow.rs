@@ -40,7 +40,11 @@ impl Hook for FlowHook {
 
     fn ready(&mut self, now: u64, _in_flight: u32) -> Delay {
         self.ahead = !self.ticket.may_go();
-        if self.ahead { Delay::Event(now.saturating_add(self.nap)) } else { Delay::None }
+        if !self.ahead {
+            return Delay::None;
+        }
+        self.ticket.waits(now);
+        Delay::Event(now.saturating_add(self.nap))
     }
 
     fn issued(&mut self, io: &mut IssuedIo, _data: &mut [u8]) {
