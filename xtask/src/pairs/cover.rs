@@ -6,8 +6,9 @@
 
 use std::collections::HashSet;
 
-use super::case::{Case, Choice, Space};
+use super::case::{Case, Choice};
 use super::random::Random;
+use super::space::Space;
 
 /// What the generator is asked for.
 #[derive(Debug, Clone, Copy)]

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::case::{Case, Space};
+use super::case::Case;
 use super::compare::{Difference, Speed, compare};
 use super::desk::Desk;
 use super::facts::{Fact, Facts, Storage, facts};
 use super::program::{Ended, run};
 use super::sandbox::Sandbox;
+use super::space::Space;
 
 /// The programs, and how they are run.
 #[derive(Debug)]

@@ -2,9 +2,10 @@
 
 use std::cmp::Ordering;
 
-use super::case::{Case, Space};
+use super::case::Case;
 use super::compare::Difference;
 use super::pattern::Pattern;
+use super::space::Space;
 
 /// A difference with a reason.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! Makes a case that shows a difference smaller.
 
-use super::case::{Case, Space};
+use super::case::Case;
+use super::space::Space;
 
 /// Drops values of the case while `still` finds the difference. A smaller case that the rules forbid is not
 /// tried, so a value that another one needs stays.

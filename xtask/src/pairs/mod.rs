@@ -7,7 +7,8 @@
 //! |---|---|
 //! | how is the command line parsed | `options.rs` |
 //! | which options and values, and which combinations make no sense | `model.rs` |
-//! | what is a case, and what is its command line | `case.rs` |
+//! | what is a case | `case.rs` |
+//! | which cases are there, and what are their command lines | `space.rs` |
 //! | which cases does a pattern match | `pattern.rs` |
 //! | which cases contain all pairs | `cover.rs`, `random.rs` |
 //! | where does a case run | `sandbox.rs`, `desk.rs` |
@@ -37,6 +38,7 @@ mod random;
 mod report;
 mod sandbox;
 mod session;
+mod space;
 mod store;
 mod trace;
 
@@ -47,7 +49,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 
-use case::{Case, Space};
+use case::Case;
 use cover::{Cover, Wanted, cover};
 use desk::Desk;
 use examine::Bench;
@@ -55,6 +57,7 @@ use known::KnownTable;
 use options::{Options, What};
 use sandbox::Sandbox;
 use session::Session;
+use space::Space;
 use store::Store;
 
 use crate::bench::contender::Contender;

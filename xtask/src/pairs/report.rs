@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
 
-use super::case::Space;
 use super::compare::Difference;
 use super::cover::{Cover, pairs_of};
 use super::session::Session;
+use super::space::Space;
 use super::store::Record;
 
 /// Differences of a class that are printed.
