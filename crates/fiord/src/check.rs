@@ -7,6 +7,7 @@ use fiord_job::diagnostic::Diagnostic;
 use fiord_job::spec::Place;
 use fiord_stat::finding::{Finding, Severity};
 use fiord_sys::terminal;
+use fiord_types::plural;
 use serde_json::{Map, Value, json};
 
 use crate::exit::Exit;
@@ -76,7 +77,7 @@ fn print_text(checked: &CheckedJobs) -> Exit {
     if let Some(line) = fiord_report::not_checked(checked.findings.unchecked()) {
         text.push_str(&line);
     }
-    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let count = |n: usize, what: &str| format!("{n} {what}{}", plural(n));
     let found = match checked.findings.all().len() {
         0 => "nothing found".to_owned(),
         n => count(n, "finding"),

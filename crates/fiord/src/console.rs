@@ -14,8 +14,8 @@ use fiord_report::{TerseVersion, header, live};
 use fiord_run::events::{EventKind, JobFailure};
 use fiord_stat::report::{NumberStyle, Report};
 use fiord_sys::terminal;
-use fiord_types::plain;
 use fiord_types::program::message;
+use fiord_types::{plain, plural};
 
 use crate::debug::Debug;
 use crate::exit::Exit;
@@ -240,7 +240,7 @@ pub(crate) fn job_failed(job: &str, pid: u32, failure: &JobFailure) -> String {
 
 /// Formats what a trigger does.
 fn triggered(cause: &str, states: usize, command: Option<&str>) -> String {
-    let plural = if states == 1 { "" } else { "s" };
+    let plural = plural(states);
     let command = command.map(|line| format!(", runs `{line}`")).unwrap_or_default();
     message(format_args!(
         "trigger: {cause}: stopped the jobs, saved {states} verify state{plural}{command}\n"

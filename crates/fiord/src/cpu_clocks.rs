@@ -49,7 +49,7 @@ pub(crate) fn compare() -> Exit {
 }
 
 fn lines(counters: &[CpuCounter]) -> String {
-    let plural = if counters.len() == 1 { "" } else { "s" };
+    let plural = fiord_types::plural(counters.len());
     let mut text = format!("cs: Testing {} CPU{plural}\n", counters.len());
     for counter in counters {
         let (cpu, reads, first) = (counter.cpu(), counter.reads(), counter.first());

@@ -5,7 +5,7 @@ use fiord_stat::finding::{Finding, Severity, to_fix};
 use fiord_stat::live::Totals;
 use fiord_stat::progress::{JobPhase, JobProgress, Progress};
 use fiord_stat::report::NumberStyle;
-use fiord_types::{HostIndex, Nanos};
+use fiord_types::{HostIndex, Nanos, plural};
 
 use crate::history::{IntervalSample, LiveHistory, SampleSum};
 
@@ -263,7 +263,7 @@ impl LiveModel {
         match event {
             EventKind::LayingOut { job, files, bytes } => {
                 let size = fiord_report::style::size(bytes, self.style);
-                let plural = if files == 1 { "" } else { "s" };
+                let plural = plural(files);
                 let what = format!("laying out {files} file{plural} of {job} ({size})");
                 self.state(host, &what);
             }

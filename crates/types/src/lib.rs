@@ -48,7 +48,7 @@ pub use divisor::common_divisor;
 pub use errno::Errno;
 pub use index::{FileIndex, HostIndex, JobIndex, ZoneIndex};
 pub use nanos::Nanos;
-pub use plain::{is_obeyed, plain};
+pub use plain::{is_obeyed, plain, plural};
 pub use run_number::RunNumber;
 pub use secret::Secret;
 pub use steady::{SteadyLimit, SteadyMeasure, SteadyRule};

@@ -1,7 +1,7 @@
 //! Formats all facts about each disk, one fact for each line.
 
 use fiord_sys::survey::{Disk, Smart, pcie};
-use fiord_types::Bytes;
+use fiord_types::{Bytes, plural};
 
 use crate::amount::{binary, decimal};
 use crate::devices::{Shown, words};
@@ -172,7 +172,7 @@ fn links(disk: &Disk, shown: &Shown) -> Vec<(&'static str, String)> {
             let others = shared.disks.len() - 1;
             text.push_str(&format!(
                 ", shared with {others} other disk{}: {}",
-                if others == 1 { "" } else { "s" },
+                plural(others),
                 words::ratio(shared)
             ));
         }

@@ -1,7 +1,7 @@
 //! Formats numbers for the sentences of findings, and keeps them for their claims.
 
 use fiord_stat::claim::{ClaimedNumber, ClaimedUnit};
-use fiord_types::Bytes;
+use fiord_types::{Bytes, plural};
 
 /// Formats a number of bytes: `4.0 KiB`, `1.5 GiB`. Exact below 1 KiB.
 pub(crate) fn bytes(amount: Bytes) -> String {
@@ -40,6 +40,11 @@ impl SaidNumbers {
     /// Formats a count as [`count`].
     pub(crate) fn count(&mut self, name: &str, n: f64) -> String {
         self.say(name, n, ClaimedUnit::Count)
+    }
+
+    /// Formats a number of things: `1 read`, `12.3k reads`.
+    pub(crate) fn things(&mut self, name: &str, n: u64, thing: &str) -> String {
+        format!("{} {thing}{}", self.count(name, n as f64), plural(n))
     }
 
     /// Formats a time in nanoseconds as [`time`].

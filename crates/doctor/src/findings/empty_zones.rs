@@ -64,8 +64,8 @@ fn builder(entry: &Entry<'_>, job: &JobPlan) -> FindingBuilder {
     CHECK
         .for_job(job, format!("job {} found no zone that holds data to read", job.identity.name))
         .evidence(format!(
-            "it completed {} reads before it ended{why}",
-            said.count("reads", reads as f64)
+            "it completed {} before it ended{why}",
+            said.things("reads", reads, "read")
         ))
         .numbers(said)
         .remedy(remedy)

@@ -44,7 +44,7 @@ fn finding(entry: &Entry<'_>) -> Option<FindingBuilder> {
     let took = report.samples.end().saturating_sub(report.samples.begin());
     let by_time = job.end.ramp_time > Nanos::ZERO;
     let mut said = SaidNumbers::default();
-    let (ios, time) = (said.count("ios", ios as f64), said.time("took", took.as_f64()));
+    let (ios, time) = (said.things("ios", ios, "I/O"), said.time("took", took.as_f64()));
     let ramp = match by_time {
         true => format!("ramp_time is {}", said.time("ramp", job.end.ramp_time.as_f64())),
         false => format!("ramp_size is {}", said.bytes("ramp", job.end.ramp_size)),
@@ -62,7 +62,7 @@ fn finding(entry: &Entry<'_>) -> Option<FindingBuilder> {
             entry,
             format!("{} ended within the ramp, so nothing was measured", entry.subject()),
         )
-        .evidence(format!("it made {ios} I/Os in {time}, and {ramp}"))
+        .evidence(format!("it made {ios} in {time}, and {ramp}"))
         .numbers(said)
         .remedy(format!("set {shorter}, or time_based with a runtime, or a larger io_size"))
         .settings(Some(shorter).filter(|_| entry.is_one_section()))

@@ -6,7 +6,7 @@ use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 use fiord_stat::report::DirReport;
 use fiord_sys::cpu::CpuSet;
-use fiord_types::Nanos;
+use fiord_types::{Nanos, plural};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::SaidNumbers;
@@ -99,9 +99,10 @@ fn causes(known: &After<'_>, entry: &Entry<'_>) -> (String, String) {
     let mut remedy = None;
     for group in throttled_groups(then, now) {
         causes.push(format!(
-            "the control group {} had to wait for CPU time {} times, {} ms in all; it has {}",
+            "the control group {} had to wait for CPU time {} time{}, {} ms in all; it has {}",
             group.name(),
             group.times(),
+            plural(group.times()),
             group.waited().as_millis(),
             group.quota()
         ));

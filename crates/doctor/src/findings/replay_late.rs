@@ -5,7 +5,7 @@ use fiord_job::option::table::{IODEPTH, IOENGINE, READ_IOLOG};
 use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 use fiord_stat::replay::{ReplayCount, ReplaySummary};
-use fiord_types::Nanos;
+use fiord_types::{Nanos, plural};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::{SaidNumbers, count};
@@ -105,8 +105,9 @@ fn cause(job: &JobPlan, replay: &ReplaySummary, issued: u64) -> (String, String)
     }
     if of(ReplayCount::Starved) * 100 > issued {
         let why = format!(
-            "; {} times the job waited for the thread that reads the trace",
-            count(of(ReplayCount::Starved) as f64)
+            "; {} time{} the job waited for the thread that reads the trace",
+            count(of(ReplayCount::Starved) as f64),
+            plural(of(ReplayCount::Starved))
         );
         return (why, "store the trace on a faster disk, or in memory".into());
     }

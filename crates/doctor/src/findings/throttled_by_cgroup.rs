@@ -4,7 +4,7 @@ use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 use fiord_sys::conditions::IoQuota;
 use fiord_sys::survey::Disk;
-use fiord_types::Dir;
+use fiord_types::{Dir, plural};
 
 use crate::check::{After, Before, Check, CollectedFindings, FindingBuilder};
 use crate::evidence::cpu_quota::{self, throttled_groups};
@@ -131,7 +131,10 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
         findings.report(
             CHECK
                 .for_run(format!("the control group {} had to wait for CPU time", throttled.name()))
-                .evidence(format!("{times} times, {waited:.0} ms in all; it has {quota}"))
+                .evidence(format!(
+                    "{times} time{}, {waited:.0} ms in all; it has {quota}",
+                    plural(times)
+                ))
                 .remedy(cpu_quota::REMEDY),
         );
     }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::fiord::{
-    Place, a_moment, documents, end, signal, some_ios, some_work, under_way, until, work,
+    Place, a_moment, documents, end, more_ios, signal, some_ios, under_way, until, work,
 };
 use crate::fuse::{FOREVER, Seeks, Served};
 
@@ -71,10 +71,10 @@ fn sigusr1_reports_and_goes_on() {
     let written = || std::fs::read_to_string(place.path("report")).unwrap_or_default();
     for (format, whole) in [("json", "\n}\n"), ("normal", "Run status group 0")] {
         let child = place.start(&format!("{LONG} --output=report --output-format={format}"));
-        under_way(&child);
+        some_ios(&child);
         signal(&child, "USR1");
         until("the report", || written().contains(whole));
-        some_work(child.id());
+        more_ios(child.id());
         signal(&child, "INT");
         assert_eq!(end(child, SOON).status, Some(128));
         if format == "json" {
@@ -92,15 +92,16 @@ fn sigusr1_reports_and_goes_on() {
 #[test]
 fn a_file_that_asks_for_a_report_is_removed_and_answered() {
     let place = Place::new();
-    let line = LONG.replace("runtime=60", "runtime=1500ms");
-    let mut command = place.command(&format!("{line} --output-format=json --output=o"));
+    let mut command = place.command(&format!("{LONG} --output-format=json --output=o"));
     let child = command.env("TMPDIR", place.path("")).spawn().unwrap();
     under_way(&child);
     place.write("fio-dump-status", "");
-    assert_eq!(end(child, SOON).status, Some(0));
-    assert!(!place.path("fio-dump-status").exists());
-    let text = std::fs::read_to_string(place.path("o")).unwrap();
-    assert_eq!(documents(&text).len(), 2, "{text}");
+    until("the file is removed", || !place.path("fio-dump-status").exists());
+    let written = || std::fs::read_to_string(place.path("o")).unwrap_or_default();
+    until("the report", || written().contains("\n}\n"));
+    signal(&child, "INT");
+    assert_eq!(end(child, SOON).status, Some(128));
+    assert_eq!(documents(&written()).len(), 2, "{}", written());
 }
 
 #[test]
@@ -160,7 +161,7 @@ fn sigterm_ends_the_collection_of_findings() {
             if let Ok(document) = serde_json::from_str(&read("out")) {
                 break document;
             }
-            assert!(from.elapsed() < Duration::from_secs(5), "{}{}", read("out"), read("err"));
+            assert!(from.elapsed() < SOON, "{}{}", read("out"), read("err"));
             std::thread::sleep(Duration::from_millis(5));
         };
         // The kernel lets the process end when the file system is gone.
@@ -229,8 +230,8 @@ fn run_times_are_kept() {
     let document = place.run(&format!("{line} --output-format=json")).ok().json();
     let ms = document["jobs"][0]["read"]["runtime"].as_u64().unwrap();
     // On a busy machine the report may be late, but it is never early.
-    assert!((690..=2000).contains(&ms), "{ms}");
-    assert!(from.elapsed() < Duration::from_secs(10));
+    assert!((690..=20_000).contains(&ms), "{ms}");
+    assert!(from.elapsed() < 2 * SOON);
 }
 
 #[test]
@@ -257,8 +258,9 @@ fn ctrl_c_ends_commands_and_what_they_started() {
         );
         let child = place.start("j.fio --output-format=json");
         under_way(&child);
-        let text = std::fs::read_to_string(place.path(&format!("a.{when}.txt"))).unwrap();
-        let shell: u32 = text.trim().parse().unwrap();
+        let said = || std::fs::read_to_string(place.path(&format!("a.{when}.txt"))).ok();
+        until("the command runs", || said().is_some_and(|text| text.ends_with('\n')));
+        let shell: u32 = said().unwrap().trim().parse().unwrap();
         signal(&child, "INT");
         let ran = end(child, SOON);
         assert_eq!(ran.status, Some(128), "{when}: {ran:?}");
@@ -353,9 +355,7 @@ fn a_second_ctrl_c_always_ends() {
     signal(&child, "INT");
     a_moment();
     signal(&child, "INT");
-    let from = Instant::now();
     let ran = end(child, SOON);
-    assert!(from.elapsed() < Duration::from_secs(4), "{ran:?}");
     assert_eq!(ran.status, Some(128), "{ran:?}");
     assert_eq!(work(&ran.json())[0].2[0].1, 0);
 }

@@ -276,19 +276,26 @@ pub(crate) fn one_polls(process: u32) {
 
 /// Waits until a process has had time to do some work, and has used it: on a busy machine a time says nothing.
 pub(crate) fn some_work(process: u32) {
-    // CPU time in ticks of 10 ms; `None`: the process has ended.
-    let on_cpu = || {
-        let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        let fields: Vec<&str> = text.rsplit(')').next()?.split_whitespace().collect();
-        let ticks = |field: usize| fields.get(field)?.parse::<u64>().ok();
-        (fields.first() != Some(&"Z")).then_some(ticks(11)? + ticks(12)?)
-    };
-    let (from, before) = (Instant::now(), on_cpu());
+    let (from, before) = (Instant::now(), on_cpu(process));
     let least = Duration::from_millis(400);
     let patience = Duration::from_secs(3);
-    while from.elapsed() < least || from.elapsed() < patience && on_cpu() == before {
+    while from.elapsed() < least || from.elapsed() < patience && on_cpu(process) == before {
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Waits until a process that does not sleep has used the CPU for some ticks.
+pub(crate) fn more_ios(process: u32) {
+    let before = on_cpu(process);
+    until("more I/Os", || on_cpu(process) > before.map(|ticks| ticks + 2));
+}
+
+/// CPU time in ticks of 10 ms; `None`: the process has ended.
+fn on_cpu(process: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let fields: Vec<&str> = text.rsplit(')').next()?.split_whitespace().collect();
+    let ticks = |field: usize| fields.get(field)?.parse::<u64>().ok();
+    (fields.first() != Some(&"Z")).then_some(ticks(11)? + ticks(12)?)
 }
 
 /// Waits until a job of a run that is under way has done some I/Os: a thread of it has computed for a tick, or slept often.

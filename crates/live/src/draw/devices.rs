@@ -25,7 +25,7 @@ pub(super) fn devices(pen: &mut Pen<'_>, model: &LiveModel) {
     }
     let all = model.devices.len();
     let title = match all.saturating_sub(room.into()) {
-        0 => format!("Device{}", if all == 1 { "" } else { "s" }),
+        0 => format!("Device{}", fiord_types::plural(all)),
         more => format!("Devices ({more} more)"),
     };
     pen.rule(0, &title);

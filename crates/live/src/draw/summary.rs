@@ -1,7 +1,7 @@
 //! The head of all pages, and rates with latencies.
 
 use fiord_stat::progress::{JobPhase, PROGRESS_PERCENTILES};
-use fiord_types::Dir;
+use fiord_types::{Dir, plural};
 use ratatui_core::style::{Modifier, Style};
 
 use super::numbers;
@@ -59,10 +59,6 @@ fn counts(model: &LiveModel) -> String {
         text.push_str(&format!(", {failed} FAILED"));
     }
     text
-}
-
-fn plural(count: usize) -> &'static str {
-    if count == 1 { "" } else { "s" }
 }
 
 /// The line about a host.

@@ -1,6 +1,7 @@
 //! Warnings about what a job did to raw flash.
 
 use fiord_stat::engine::{FlashCount, FlashCounts};
+use fiord_types::plural;
 
 /// Warnings about writes over older data, and about lost data.
 pub(crate) fn warnings(counts: FlashCounts) -> impl Iterator<Item = String> {
@@ -8,14 +9,16 @@ pub(crate) fn warnings(counts: FlashCounts) -> impl Iterator<Item = String> {
     let uncorrected = counts.get(FlashCount::Uncorrected);
     let mixed = (overwrites > 0).then(|| {
         format!(
-            "{overwrites} writes went to flash that was not erased, so it contains a mixture of old and new data. To \
-             fix: erase each block before a write: use `rw=trimwrite`, or first run a job with `rw=trim`"
+            "{overwrites} write{} went to flash that was not erased, so it contains a mixture of old and new data. To \
+             fix: erase each block before a write: use `rw=trimwrite`, or first run a job with `rw=trim`",
+            plural(overwrites)
         )
     });
     let lost = (uncorrected > 0).then(|| {
         format!(
-            "the flash could not correct {uncorrected} errors, and the kernel returned the corrupt data without an \
-             error"
+            "the flash could not correct {uncorrected} error{}, and the kernel returned the corrupt data without an \
+             error",
+            plural(uncorrected)
         )
     });
     mixed.into_iter().chain(lost)

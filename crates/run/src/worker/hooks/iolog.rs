@@ -8,7 +8,7 @@ use fiord_formats::trace::{TraceFlags, TraceIo, TraceKind, TraceOutcome, TraceTa
 use fiord_load::WriteCommand;
 use fiord_plan::JobPlan;
 use fiord_stat::recorder::Recorder;
-use fiord_types::{Bytes, Nanos};
+use fiord_types::{Bytes, Nanos, plural};
 
 use crate::error::JobError;
 use crate::hook::{Completed, Disposition, Events, Hook, HookResults, IssuedIo};
@@ -148,10 +148,11 @@ impl Hook for IologHook {
         if let Some((old, new, count)) = &self.overlap {
             let range = |op: &Op| format!("{}/{}", op.offset, op.len);
             results.warnings.push(format!(
-                "iolog: overlap {}, {}: {count} writes overlapped another one in flight, so a replay of the log may \
+                "iolog: overlap {}, {}: {count} write{} overlapped another one in flight, so a replay of the log may \
                  store other data",
                 range(old),
-                range(new)
+                range(new),
+                plural(*count)
             ));
         }
     }
