@@ -39,6 +39,9 @@ const BOOT: Duration = Duration::from_secs(120);
 /// How often a machine that does not boot is started. The emulated timers of a kernel can fail to work on a busy host.
 const BOOTS: u32 = 3;
 
+/// How a scenario fails whose machine prints nothing more.
+const SILENT: &str = "the machine does not answer";
+
 /// How a scenario ended.
 enum Outcome {
     /// The duration in seconds.
@@ -54,8 +57,8 @@ const PORTION: usize = 6;
 /// What has been done, shared by the machines that run side by side.
 struct Tally<'a> {
     waiting: Vec<&'a Scenario>,
-    /// Scenarios whose machine had a kernel that panicked.
-    panicked: Vec<String>,
+    /// Scenarios that ran again because of their machine.
+    repeated: Vec<String>,
     count: usize,
     failures: usize,
 }
@@ -66,8 +69,8 @@ struct Judged {
     /// How many have a result.
     done: usize,
     failures: usize,
-    /// The kernel panicked in the next one, which may run again: the first line that it printed about that.
-    panic: Option<String>,
+    /// Why the next one runs again: the kernel panicked, or the machine stopped before the scenario began.
+    again: Option<String>,
 }
 
 pub(super) fn run(bench: &Bench, scenarios: &[Scenario]) -> Result<ExitCode> {
@@ -75,7 +78,7 @@ pub(super) fn run(bench: &Bench, scenarios: &[Scenario]) -> Result<ExitCode> {
     let failed = super::place().join("failed");
     let _ = fs::remove_dir_all(&failed);
     let waiting = scenarios.iter().collect();
-    let tally = Mutex::new(Tally { waiting, panicked: Vec::new(), count: 0, failures: 0 });
+    let tally = Mutex::new(Tally { waiting, repeated: Vec::new(), count: 0, failures: 0 });
     std::thread::scope(|scope| {
         let machine = |number| run_machines(bench, number, &failed, &tally);
         let machine = |number| scope.spawn(move || machine(number));
@@ -100,33 +103,33 @@ fn run_machines(bench: &Bench, number: u32, failed: &Path, tally: &Mutex<Tally>)
     let console = super::place().join(format!("console-{number}.log"));
     let most = if bench.options.machines > 1 { PORTION } else { usize::MAX };
     loop {
-        let (boot, panicked): (Vec<&Scenario>, _) = {
+        let (boot, repeated): (Vec<&Scenario>, _) = {
             let mut tally = tally.lock().expect("no thread panicked");
             let portion = scenario::sharing(&tally.waiting).min(most);
-            (tally.waiting.drain(..portion).collect(), tally.panicked.clone())
+            (tally.waiting.drain(..portion).collect(), tally.repeated.clone())
         };
         if boot.is_empty() {
             return Ok(());
         }
-        let judged = one_boot(bench, &boot, (failed, &console), &panicked)?;
+        let judged = one_boot(bench, &boot, (failed, &console), &repeated)?;
         let mut tally = tally.lock().expect("no thread panicked");
         tally.waiting.splice(..0, boot[judged.done..].iter().copied());
         tally.count += judged.done;
         tally.failures += judged.failures;
-        if let Some(panic) = judged.panic {
+        if let Some(why) = judged.again {
             let name = &boot[judged.done].name;
-            println!("the kernel of the machine panicked, so {name} runs again: {panic}");
-            tally.panicked.push(name.clone());
+            println!("{name} runs again: {why}");
+            tally.repeated.push(name.clone());
         }
     }
 }
 
-/// Boots and runs as many of the scenarios as one machine can. `panicked`: those that do not run again after a panic.
+/// Boots and runs as many of the scenarios as one machine can. `repeated`: those that do not run again.
 fn one_boot(
     bench: &Bench,
     scenarios: &[&Scenario],
     (failed, console): (&Path, &Path),
-    panicked: &[String],
+    repeated: &[String],
 ) -> Result<Judged> {
     let names = scenarios.iter().flat_map(|scenario| &scenario.devices);
     let devices = bench.devices.named_all(names)?;
@@ -158,9 +161,10 @@ fn one_boot(
                 outcome => break outcome,
             }
         };
-        if matches!(outcome, Outcome::Failed(_)) && !panicked.contains(&scenario.name) {
-            judged.panic = panic_of(console);
-            if judged.panic.is_some() {
+        if matches!(outcome, Outcome::Failed(_)) && !repeated.contains(&scenario.name) {
+            let panic = panic_of(console).map(|line| format!("its kernel panicked: {line}"));
+            judged.again = panic.or_else(|| stopped_early(&outcome, &output));
+            if judged.again.is_some() {
                 break;
             }
         }
@@ -209,6 +213,14 @@ fn panic_of(console: &Path) -> Option<String> {
     text[cause..].lines().next().map(|line| line.trim_end().to_owned())
 }
 
+/// Why a scenario that has printed nothing failed, if the emulated timers of the kernel have stopped, as on a busy host.
+fn stopped_early(outcome: &Outcome, output: &str) -> Option<String> {
+    match outcome {
+        Outcome::Failed(why) if why == SILENT && output.is_empty() => Some(why.clone()),
+        _ => None,
+    }
+}
+
 /// Whether the machine cannot run another scenario.
 fn machine_is_spoilt(why: &str) -> bool {
     why.starts_with("the machine") || why.contains("device")
@@ -254,7 +266,7 @@ fn follow(
         let line = match lines.recv_timeout(left) {
             Ok(line) => line,
             Err(RecvTimeoutError::Timeout) => {
-                return Outcome::Failed("the machine does not answer".into());
+                return Outcome::Failed(SILENT.into());
             }
             Err(RecvTimeoutError::Disconnected) => {
                 return Outcome::Failed("the machine has ended".into());
