@@ -34,10 +34,10 @@ use super::scenario::{self, Scenario};
 const AROUND: Duration = Duration::from_secs(60);
 
 /// How long a boot may take until its first scenario begins. A boot takes some seconds, and more on a busy host.
-const BOOT: Duration = Duration::from_secs(120);
+const BOOT: Duration = Duration::from_secs(60);
 
 /// How often a machine that does not boot is started. The emulated timers of a kernel can fail to work on a busy host.
-const BOOTS: u32 = 3;
+const BOOTS: u32 = 4;
 
 /// How a scenario fails whose machine prints nothing more.
 const SILENT: &str = "the machine does not answer";
