@@ -188,12 +188,13 @@ impl VerifyState {
         if !(5..=VERSION).contains(&version) {
             return Err(VerifyStateError::Version { found: version });
         }
-        let expected = u64_at(header, 8).max(FIXED as u64).saturating_add(HEADER as u64);
+        let stated = u64_at(header, 8).saturating_add(HEADER as u64);
+        let expected = stated.max((HEADER + FIXED) as u64);
         if found < expected {
             return Err(VerifyStateError::Truncated { expected, found });
         }
-        if found > expected {
-            return Err(VerifyStateError::Trailing { expected, found });
+        if found > stated {
+            return Err(VerifyStateError::Trailing { expected: stated, found });
         }
         let (expected, found) = (u64::from(crc32c(payload)), u64_at(header, 16));
         if expected != found {

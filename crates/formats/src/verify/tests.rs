@@ -164,6 +164,11 @@ fn wrong_states_are_refused_with_what_was_expected() {
     let mut old = file.clone();
     old[0] = 4;
     assert_eq!(VerifyState::read(&old), Err(VerifyStateError::Version { found: 4 }));
+    // Without I/Os in flight, a length that is too small left nothing out.
+    let mut short = VerifyState { incomplete: Vec::new(), ..state.clone() }.write().unwrap();
+    short[8] = 16;
+    let trailing = VerifyStateError::Trailing { expected: 40, found: 168 };
+    assert_eq!(VerifyState::read(&short), Err(trailing));
     let long = VerifyState { name: vec![b'a'; 64], ..state };
     assert_eq!(long.write(), Err(VerifyStateError::Name { most: 63, found: 64 }));
 }
