@@ -117,7 +117,7 @@ impl ShownScreen {
         let model = frozen.as_ref().unwrap_or(model);
         let drawn = terminal.draw(|frame| draw(model, controls, *look, frame.buffer_mut()));
         if drawn.is_err() {
-            // It takes no output, so that what it shows is unknown now. If it is gone, that does not matter.
+            // The terminal has taken a part of the output at most: the next drawing starts afresh.
             let _ = terminal.clear();
         }
     }

@@ -1,4 +1,4 @@
-//! Whether output goes to a terminal, how large it is, and pseudo-terminals.
+//! Whether output goes to a terminal, how large it is, a writer that does not wait forever, and pseudo-terminals.
 
 use std::io::IsTerminal;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -73,9 +73,9 @@ pub fn is_background(file: impl AsFd) -> bool {
     tcgetpgrp(file).is_ok_and(|group| group != getpgrp())
 }
 
-/// How long a terminal that takes no output is waited for.
+/// How long a write waits for a terminal that takes no output.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How often the room in a terminal is looked at.
+/// How often a write that waits looks whether the terminal has room.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Writes to a terminal, and gives up if that takes nothing for half a second.
@@ -90,8 +90,8 @@ pub struct TerminalWriter {
 }
 
 impl TerminalWriter {
-    /// Writes to this terminal. The descriptor keeps its modes: the writer opens the terminal again, without blocking. If the
-    /// process must not open it (after `su`), the writer blocks.
+    /// Writes to this terminal. The writer opens it again, without blocking, because other programs share the descriptor and its
+    /// flags. If the process must not open it (after `su`), the writer blocks.
     ///
     /// # Errors
     /// Errors of `fcntl(2)` with `F_DUPFD_CLOEXEC`.
@@ -126,7 +126,7 @@ impl TerminalWriter {
                     }
                     poll::wait_for(&self.out, Readiness::Writable, Some(LOOK))?;
                 }
-                other => drop(other.op("write to the terminal")?),
+                Err(error) => return Err(error).op("write to the terminal"),
             }
         }
         Ok(())
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_terminal_that_discards_its_output_or_shows_none_holds_nobody() {
+    fn a_terminal_that_discards_or_keeps_its_output_does_not_hold_a_writer_up() {
         let Ok((master, terminal)) = pseudo_terminal(80, 24) else {
             eprintln!("skipped: no pseudo-terminals here");
             return;
@@ -156,7 +156,9 @@ mod tests {
         let mut writer = TerminalWriter::new(&terminal).unwrap();
         let drawing = std::thread::spawn(move || {
             for _ in 0..300 {
-                writer.write_all(&[b'x'; 8000]).unwrap();
+                // A busy machine may read too late.
+                let written = writer.write_all(&[b'x'; 8000]);
+                assert!(written.is_ok() || writer.stuck, "{written:?}");
             }
             writer
         });
@@ -173,9 +175,9 @@ mod tests {
         // Nothing reads any more.
         let full = (0..8).find_map(|_| writer.write_all(&[b'x'; 8000]).err());
         assert_eq!(full.unwrap().errno, Errno::ETIMEDOUT);
-        let from = Instant::now();
+        // The next write does not wait.
+        assert!(writer.stuck);
         assert_eq!(writer.write_all(b"x").unwrap_err().errno, Errno::ETIMEDOUT);
-        assert!(from.elapsed() < PATIENCE);
         while writer.write_all(b"y").is_err() {
             let _ = master.read(&mut [0; 4096]).unwrap();
         }

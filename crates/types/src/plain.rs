@@ -1,4 +1,4 @@
-//! Texts without characters that a terminal obeys, and the ending of a plural.
+//! Texts without characters that a terminal obeys.
 
 use std::borrow::Cow;
 
@@ -25,17 +25,6 @@ pub const fn is_obeyed(c: char) -> bool {
         '\0'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
             | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
     )
-}
-
-/// The ending of a noun after this number: `1 write`, `2 writes`.
-///
-/// ```
-/// assert_eq!(format!("1 write{}", fiord_types::plural(1_u64)), "1 write");
-/// assert_eq!(format!("0 write{}", fiord_types::plural(0_u64)), "0 writes");
-/// ```
-#[must_use]
-pub fn plural<N: PartialEq + From<u8>>(count: N) -> &'static str {
-    if count == N::from(1) { "" } else { "s" }
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ const BOOT: Duration = Duration::from_secs(60);
 /// How often a machine that does not boot is started. The emulated timers of a kernel can fail to work on a busy host.
 const BOOTS: u32 = 4;
 
-/// How a scenario fails whose machine prints nothing more.
+/// Why a scenario fails if its machine prints nothing more.
 const SILENT: &str = "the machine does not answer";
 
 /// How a scenario ended.
@@ -213,7 +213,8 @@ fn panic_of(console: &Path) -> Option<String> {
     text[cause..].lines().next().map(|line| line.trim_end().to_owned())
 }
 
-/// Why a scenario that has printed nothing failed, if the emulated timers of the kernel have stopped, as on a busy host.
+/// Why a scenario runs again that has printed nothing: its machine stopped first. On a busy host, the emulated timers of a
+/// kernel can stop.
 fn stopped_early(outcome: &Outcome, output: &str) -> Option<String> {
     match outcome {
         Outcome::Failed(why) if why == SILENT && output.is_empty() => Some(why.clone()),

@@ -54,7 +54,7 @@ fn finding(queue: &DeviceQueue<'_>) -> Option<FindingBuilder> {
         )
         .evidence(format!(
             "the CPUs were busy for {} of the time, and the device had {} of {} I/Os",
-            // The CPU time has that of the first and of the last I/O in full, the run time a part of it.
+            // The two times are not read at the same moment, so that CPU time can exceed run time a little.
             said.percent("busy", (busy / cores).min(1.0)),
             said.decimal("depth", device.depth),
             said.exact("asked", asked.round() as u64)

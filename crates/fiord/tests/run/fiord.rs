@@ -263,15 +263,28 @@ pub(crate) fn a_moment() {
 
 /// Waits until a thread of a process has slept many times, as one that polls does.
 pub(crate) fn one_polls(process: u32) {
-    let sleeps = |thread: &Path| {
-        let text = std::fs::read_to_string(thread.join("status")).ok()?;
-        let line = text.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
-        line.trim().parse::<u64>().ok()
-    };
-    until("a thread polls", || {
-        let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
-        threads.flatten().any(|thread| sleeps(&thread.path()).is_some_and(|sleeps| sleeps >= 500))
-    });
+    until("a thread polls", || threads(process).any(|thread| sleeps(&thread) >= Some(500)));
+}
+
+/// The directories of the threads of a process in `/proc`.
+fn threads(process: u32) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
+    entries.flatten().map(|thread| thread.path())
+}
+
+/// How often a thread has slept.
+fn sleeps(thread: &Path) -> Option<u64> {
+    let text = std::fs::read_to_string(thread.join("status")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+    line.trim().parse().ok()
+}
+
+/// CPU time of a process or thread in ticks of 10 ms; `None`: it has ended.
+fn ticks(task: &Path) -> Option<u64> {
+    let text = std::fs::read_to_string(task.join("stat")).ok()?;
+    let fields: Vec<&str> = text.rsplit(')').next()?.split_whitespace().collect();
+    let ticks = |field: usize| fields.get(field)?.parse::<u64>().ok();
+    (fields.first() != Some(&"Z")).then_some(ticks(11)? + ticks(12)?)
 }
 
 /// Waits until a process has had time to do some work, and has used it: on a busy machine a time says nothing.
@@ -290,32 +303,18 @@ pub(crate) fn more_ios(process: u32) {
     until("more I/Os", || on_cpu(process) > before.map(|ticks| ticks + 2));
 }
 
-/// CPU time in ticks of 10 ms; `None`: the process has ended.
+/// CPU time of a process in ticks.
 fn on_cpu(process: u32) -> Option<u64> {
-    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    let fields: Vec<&str> = text.rsplit(')').next()?.split_whitespace().collect();
-    let ticks = |field: usize| fields.get(field)?.parse::<u64>().ok();
-    (fields.first() != Some(&"Z")).then_some(ticks(11)? + ticks(12)?)
+    ticks(Path::new(&format!("/proc/{process}")))
 }
 
 /// Waits until a job of a run that is under way has done some I/Os: a thread of it has computed for a tick, or slept often.
 pub(crate) fn some_ios(child: &Child) {
     under_way(child);
-    let of_thread = |thread: PathBuf| {
-        let stat = std::fs::read_to_string(thread.join("stat")).ok()?;
-        let ticks = stat.rsplit(')').next()?.split_whitespace().nth(11)?.parse::<u64>().ok()?;
-        let status = std::fs::read_to_string(thread.join("status")).ok()?;
-        let sleeps =
-            status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
-        Some(ticks > 0 || sleeps.trim().parse::<u64>().ok()? > 30)
-    };
-    let process = child.id().to_string();
-    let main = std::ffi::OsString::from(&process);
+    let main = PathBuf::from(format!("/proc/{0}/task/{0}", child.id()));
     until("an I/O", || {
-        let threads =
-            std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-        let mut jobs = threads.filter(|thread| thread.file_name() != main);
-        jobs.any(|thread| of_thread(thread.path()) == Some(true))
+        let mut jobs = threads(child.id()).filter(|thread| *thread != main);
+        jobs.any(|thread| ticks(&thread) > Some(0) || sleeps(&thread) > Some(30))
     });
 }
 

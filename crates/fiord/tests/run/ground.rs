@@ -7,11 +7,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::fiord::Place;
+use crate::fiord::{Place, until};
 
 /// Creates a loop device on a file of the place.
 pub(crate) struct Loop(PathBuf);
@@ -69,9 +68,7 @@ impl Loop {
         };
         let before = ios();
         std::thread::spawn(move || {
-            while ios() < before + 40 {
-                std::thread::sleep(Duration::from_millis(1));
-            }
+            until("40 I/Os on the device", || ios() >= before + 40);
             then()
         })
     }

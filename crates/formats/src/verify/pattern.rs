@@ -43,12 +43,6 @@ impl BodyPattern {
         (!once.is_empty()).then_some(BodyPattern { once, offsets, interval })
     }
 
-    /// Whether the pattern has `%o`, so that its bytes depend on the offset of the write.
-    #[must_use]
-    pub fn has_offsets(&self) -> bool {
-        !self.offsets.is_empty()
-    }
-
     /// Fills `write`, the whole contents of a write at `offset` of its file.
     pub fn fill(&self, offset: u64, write: &mut [u8]) {
         self.fill_from(offset, 0, write);

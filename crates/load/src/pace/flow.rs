@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// I/Os that a job may be ahead of its share, so that it waits less often. Fast jobs may be further ahead: see
+/// I/Os that each job may be ahead of its share, so that it waits less often. A fast job may be further ahead: see
 /// [`FlowTicket::waits`].
 const AHEAD: u64 = 8;
 /// The furthest that any job may be ahead.
@@ -97,7 +97,7 @@ impl FlowTicket {
         let weights = u128::from(self.flow.weights.load(Ordering::Relaxed).max(1));
         let all = u128::from(self.flow.all.load(Ordering::Relaxed)) + u128::from(self.ahead);
         let share = (all * u128::from(self.weight) / weights) as u64;
-        // The others wait for what this job has not published, so that it must be little.
+        // The others do not see what this job has not published, so it must be little.
         self.credit = (share + 1).saturating_sub(self.own).min(self.ahead / AHEAD);
         self.credit > 0
     }
@@ -107,8 +107,8 @@ impl FlowTicket {
         self.flow.all.fetch_add(new, Ordering::Relaxed);
     }
 
-    /// The job must wait, at `now` (ns). If it waits all the time, it may be further ahead in future: waiting takes as long as
-    /// many I/Os of a fast job, and none of a slow one.
+    /// The job must wait, at `now` (ns). If it waits all the time, it may be further ahead in future: a wait costs a fast job
+    /// many I/Os, and a slow one none.
     pub fn waits(&mut self, now: u64) {
         match now.saturating_sub(self.waited) {
             since if since < OFTEN => {

@@ -351,7 +351,8 @@ fn a_flow_keeps_its_shares() {
     assert!(late.may_go() && seats[0].may_go());
 }
 
-/// Two jobs whose flow makes them wait in turn: one asks only after the other must wait.
+/// Two jobs that wait in turn: each does I/Os until it must wait, then the other one. `wait`: the time of a wait, ns. Returns the
+/// number of waits and the I/Os of each job.
 fn waits_in_turn(ios: u64, wait: u64) -> (u64, [u64; 2]) {
     let flow = std::sync::Arc::new(Flow::default());
     let mut seats: Vec<FlowTicket> = [3, 1].map(|w| FlowTicket::new(flow.clone(), w)).into();

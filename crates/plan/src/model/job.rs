@@ -161,7 +161,7 @@ pub struct End {
     pub bytes: Bytes,
     /// `io_size` is set: passes over the files begin until `bytes` are transferred, even if `bytes` is the length of the files.
     pub sized: bool,
-    /// `size`, if it is a number of bytes. The regions may be longer, by the end of the last block.
+    /// `size`, if it is a number of bytes. The last block of a region may cross its end.
     pub size: Option<Bytes>,
     /// `number_ios`: the job ends after this many I/Os. `None`: no limit.
     pub ios: Option<u64>,

@@ -39,10 +39,7 @@ pub(crate) fn end(job: Reading) -> End {
         loops: u64::from(job.get(LOOPS)).max(1),
         bytes: Bytes::ZERO,
         sized: io_size(job).is_some(),
-        size: match job.get(SIZE) {
-            Some(Amount::Bytes(bytes)) if bytes > 0 => Some(Bytes(bytes)),
-            _ => None,
-        },
+        size: size(job),
         ios: Some(job.get(NUMBER_IOS)).filter(|n| *n > 0),
         with_io: job.get(activity::EXIT_ON_IO_DONE),
         exitall: job.get(EXITALL),
@@ -67,11 +64,16 @@ pub(crate) fn bytes(job: Reading, files: &[FilePlan], block: u32) -> u64 {
         Some(Amount::Percent(p)) => {
             share(files.iter().fold(0u64, |sum, f| sum.saturating_add(f.len.0)), p)
         }
-        None => match job.get(SIZE) {
-            // The last block may cross the end of `size`, and `filesize` may be larger.
-            Some(Amount::Bytes(b)) if b > 0 => whole.min(b),
-            _ => whole,
-        },
+        // The last block may cross the end of `size`, and `filesize` may be larger.
+        None => size(job).map_or(whole, |size| whole.min(size.0)),
+    }
+}
+
+/// `size`, if it is a number of bytes and more than 0.
+fn size(job: Reading) -> Option<Bytes> {
+    match job.get(SIZE) {
+        Some(Amount::Bytes(bytes)) if bytes > 0 => Some(Bytes(bytes)),
+        _ => None,
     }
 }
 

@@ -17,17 +17,18 @@ fn a_silent_coordinator_is_lost() {
 
 #[test]
 fn an_agent_that_was_stopped_reads_what_has_arrived_before_it_judges() {
+    const PATIENCE: Nanos = Nanos::from_secs(2);
     let scratch = Scratch::new("agent-stopped");
     let before_sending = |message: &[u8], queue: &Sender<Option<Arrival>>| {
         if matches!(decode::<FromHost>(message), Ok((FromHost::Checked(_), _))) {
-            std::thread::sleep(Duration::from_millis(2500));
+            // The time is what is tested: the agent does nothing for longer than its patience.
+            std::thread::sleep(Duration::from_nanos(PATIENCE.0 / 4 * 5));
             let what = Happening::Message(encode(&ToHost::Heartbeat, &[]));
             let at = Nanos(clock::monotonic());
             queue.send(Some(Arrival { from: HostIndex(0), at, what })).unwrap();
         }
     };
-    let patience = Nanos::from_secs(2);
-    let agent = Agent::with_patience(false, HostPolicy::unlimited(), patience, before_sending);
+    let agent = Agent::with_patience(false, HostPolicy::unlimited(), PATIENCE, before_sending);
     let mut peer = agent.peer();
     peer.checked(0, writers(&scratch.0));
     peer.say(&ToHost::Bye);

@@ -2,9 +2,11 @@
 
 use fiord_formats::integrity::diagnosis::{BadExtent, ExpectedIntervals, Promise};
 use fiord_formats::integrity::sector::SectorWriter;
+use fiord_formats::verify::body::Difference;
 use fiord_formats::verify::header::{Expected, HeaderLayout, VerifyHeader};
 use fiord_formats::verify::interval;
 use fiord_formats::verify::method::Method;
+use fiord_formats::verify::pattern::BodyPattern;
 use fiord_formats::verify::write::ExpectedWrite;
 use fiord_load::verify::{GranuleState, WriteValue};
 use fiord_plan::{JobPlan, VerifyPass, VerifyPlan};
@@ -38,8 +40,6 @@ pub(crate) struct IntervalChecker {
     pub certain: Option<CertainWrites>,
     /// Bytes of the last read that were not checked, because their writes may be incomplete.
     pub uncertain: Bytes,
-    /// The bytes that a pattern gives for the whole I/O, or for a longer one.
-    expected: Vec<u8>,
     /// An interval with its header at its start.
     moved: Vec<u8>,
 }
@@ -55,7 +55,6 @@ impl IntervalChecker {
             trimmed: TrimmedBlocks::of(plan),
             certain: CertainWrites::of(job, plan),
             uncertain: Bytes::ZERO,
-            expected: Vec::new(),
             moved: Vec::new(),
         }
     }
@@ -109,28 +108,16 @@ impl IntervalChecker {
         bad: &mut dyn FnMut(BadRead) -> bool,
     ) -> bool {
         let compares = self.format.method.compares_pattern();
-        let pattern = self.format.pattern.as_ref().filter(|_| compares);
-        // A pattern without `%o` is the same at every offset.
-        if let Some(pattern) = pattern
-            && (self.expected.len() < data.len() || pattern.has_offsets())
-        {
-            self.expected.resize(data.len(), 0);
-            pattern.fill(offset, &mut self.expected);
-        }
-        let has_pattern = pattern.is_some();
         for (at, interval) in self.format.intervals(offset, data) {
             if self.is_uncertain(interval) {
                 self.uncertain += Bytes(interval.len() as u64);
                 continue;
             }
-            let position = (at - offset) as usize;
-            let expected = has_pattern.then(|| &self.expected[position..position + interval.len()]);
+            let pattern = self.format.pattern.as_ref().filter(|_| compares);
+            let pattern = pattern.map(|pattern| (pattern, offset));
             let result =
-                check_interval(&self.format, &mut self.moved, (at, interval), clues, expected);
-            if let Err(mut difference) = result {
-                if let BadContents::Pattern { position: within, .. } = &mut difference {
-                    *within += position as u64;
-                }
+                check_interval(&self.format, &mut self.moved, (at, interval), clues, pattern);
+            if let Err(difference) = result {
                 let (offset, len) = (Bytes(at), Bytes(interval.len() as u64));
                 if !bad(BadRead { offset, len, difference }) {
                     return false;
@@ -187,13 +174,13 @@ impl IntervalChecker {
     }
 }
 
-/// Checks one interval. `expected`: its bytes according to the pattern, if its contents are compared.
+/// Checks one interval. `pattern`: the pattern with which its contents are compared, and the offset of the whole write.
 fn check_interval(
     format: &JobFormat,
     moved: &mut Vec<u8>,
     (offset, interval): (u64, &[u8]),
     clues: &HeaderClues,
-    expected: Option<&[u8]>,
+    pattern: Option<(&BodyPattern, u64)>,
 ) -> Result<(), BadContents> {
     let mut body = 0;
     let mut found = interval;
@@ -201,7 +188,7 @@ fn check_interval(
         found = at_start(format, moved, interval);
         let length = u32::try_from(interval.len()).unwrap_or(u32::MAX);
         let wanted = Expected { length, offset, seed: clues.seed, number: clues.number };
-        let header = match expected {
+        let header = match pattern {
             Some(_) => VerifyHeader::check(found, &wanted)?,
             None => interval::check(found, format.method, &wanted)?,
         };
@@ -211,16 +198,12 @@ fn check_interval(
             return Err(BadContents::Stale { number: header.number, thread: header.thread });
         }
     }
-    let Some(expected) = expected else { return Ok(()) };
-    // One comparison of all bytes is many times faster than the search for the first that differs.
-    if found.get(body..) == expected.get(body..) {
-        return Ok(());
-    }
-    let mut pairs = found.iter().zip(expected).enumerate().skip(body);
-    match pairs.find(|(_, (found, expected))| found != expected) {
+    let Some((pattern, write)) = pattern else { return Ok(()) };
+    let position = offset - write + body as u64;
+    match pattern.first_difference(write, position, found.get(body..).unwrap_or_default()) {
         None => Ok(()),
-        Some((position, (&found, &expected))) => {
-            Err(BadContents::Pattern { position: position as u64, expected, found })
+        Some(Difference { position, expected, found }) => {
+            Err(BadContents::Pattern { position, expected, found })
         }
     }
 }

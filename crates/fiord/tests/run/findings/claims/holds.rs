@@ -312,7 +312,7 @@ fn said_direction(finding: &Finding) -> Option<usize> {
 /// The measured I/Os of the direction that a sentence is about.
 fn measured<'a>(finding: &Finding, subject: &'a Subject<'_>) -> Vec<&'a RecordedIo> {
     let dir = said_direction(finding);
-    // Each of several jobs has a ramp by size of its own, and the report of them all has one moment.
+    // With `ramp_size`, each job ends its ramp at a moment of its own, and a report of several jobs has only one.
     let (begin, _) = match subject.section.value("ramp_size") {
         Some(_) => (0, 0),
         None => subject.span,
