@@ -34,7 +34,7 @@ kill -STOP "$(pid_of stopped-waits)"
 kill -INT "$(pid_of interrupted-waits)"
 for verb in write read send recv; do
     for end in connects waits; do
-        fails $verb-left-$end "(closed the connection without announcing its end|no longer grants access to this memory).*To fix: check whether its program failed or was killed"
+        fails $verb-left-$end "(closed the connection without announcing its end|no longer grants access to this memory|could not carry out the request).*To fix: check whether its program failed or was killed"
         within "$verb-left-$end: I/Os before that are in the report" "$(bytes $verb-left-$end)" 0 1e12
     done
 done

@@ -41,6 +41,7 @@ pub(super) mod status {
     pub(in super::super) const FLUSHED: u32 = 5;
     pub(in super::super) const REMOTE_INVALID: u32 = 9;
     pub(in super::super) const REMOTE_ACCESS: u32 = 10;
+    pub(in super::super) const REMOTE_FAILED: u32 = 11;
     pub(in super::super) const NO_ANSWER: u32 = 12;
     pub(in super::super) const NO_BUFFER: u32 = 13;
 }

@@ -341,6 +341,11 @@ impl Rdma {
                 ": the peer no longer grants access to this memory. To fix: check whether its program failed or was \
                  killed",
             ),
+            // Its memory can also go while the adapter answers.
+            status::REMOTE_FAILED => (
+                Errno::EIO,
+                ": the peer could not carry out the request. To fix: check whether its program failed or was killed",
+            ),
             status::NO_ANSWER => {
                 (Errno::ETIMEDOUT, ". To fix: check whether the peer and the network are alive")
             }
